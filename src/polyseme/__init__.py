@@ -1,0 +1,30 @@
+"""Static vectors, ELMo, ULMFiT and BERT in one home: pretrain, freeze or fine-tune, compare, look inside, serve."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polyseme.encoders import Pretrained as Pretrained
+    from polyseme.formats import load as load
+    from polyseme.formats import save as save
+
+__version__ = "0.1.0"
+
+# What `polyseme.name` is, and the module it is in: importing polyseme itself imports no torch.
+_PUBLIC = {
+    "load": "polyseme.formats",
+    "save": "polyseme.formats",
+    "Pretrained": "polyseme.encoders",
+}
+
+__all__ = ["Pretrained", "load", "save"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"polyseme has no {name!r}; it has {', '.join(sorted(_PUBLIC))}")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_PUBLIC]

@@ -1,0 +1,42 @@
+"""What every encoder is: a Batch in, all layers out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from torch import nn
+
+from polyseme.text.tokenizer import Tokenizer
+from polyseme.types import Batch, Encoding, State
+
+
+class Encoder(nn.Module):
+    """Turns a Batch into an Encoding. forward() keeps nothing on the module: same Batch, same vectors."""
+
+    config: BaseModel
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The width of each layer, bottom first."""
+        raise NotImplementedError
+
+    def blocks(self) -> list[nn.Module]:
+        """The parts that freeze and thaw together, bottom first."""
+        raise NotImplementedError
+
+    def forward(self, batch: Batch, state: State | None = None) -> Encoding:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Family:
+    """How an encoder of one kind is built again from what its folder says."""
+
+    name: str
+    config: type[BaseModel]
+    encoder: Callable[[Any], Encoder]  # from its config
+    tokenizer: type[Tokenizer]
+    lm: Callable[[Any], nn.Module] | None = None  # the output layer of its pretraining, from the encoder's config

@@ -1,0 +1,117 @@
+"""What pretraining makes, adapting consumes and disk holds: a tokenizer and its encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from polyseme.encoders.encoder import Encoder
+from polyseme.errors import Mistake
+from polyseme.layers.mix import Layers, choose
+from polyseme.layers.pool import mean, to_words
+from polyseme.text.batches import groups, take
+from polyseme.text.tokenizer import Tokenizer
+from polyseme.text.words import to_text
+from polyseme.types import Batch, Encoding, Text
+
+Level = Literal["word", "piece", "text"]
+Array = NDArray[np.float32]
+
+_WINDOW = 4096  # texts sorted by length together; bounds what is held at once
+_BUDGET = 8192  # positions a batch
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The vectors of one text: a row a word, a row a piece, or one row; with layers="all" a leading axis of layers."""
+
+    text: Text
+    rows: list[str]  # the word or piece of each row; empty for level="text"
+    vectors: Array
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A tokenizer, the encoder that goes with it, and where they come from."""
+
+    tokenizer: Tokenizer
+    encoder: Encoder
+    provenance: dict[str, Any] = field(default_factory=dict)
+    lm: nn.Module | None = None  # the output layer it was pretrained with; many files leave it out
+
+    def embed(
+        self, texts: Iterable[str | Sequence[str]], layers: Layers = "top", level: Level = "word"
+    ) -> list[Array] | Array:
+        """One (words, width) array a text; for level="text" one (texts, width) array of mean vectors.
+
+        A text is a string, or the list of its words where it is split already.
+        """
+        vectors = [embedded.vectors for embedded in self.stream(texts, layers, level)]
+        if level != "text":
+            return vectors
+        axis = 1 if layers == "all" else 0
+        return np.concatenate(vectors, axis) if vectors else np.zeros((0, self.encoder.widths[-1]), np.float32)
+
+    def stream(
+        self, texts: Iterable[str | Sequence[str]], layers: Layers = "top", level: Level = "word"
+    ) -> Iterator[Embedded]:
+        """The same, one text at a time and in order, with bounded memory."""
+        if level not in ("word", "piece", "text"):
+            raise Mistake(f"level={level!r} is not known. Use 'word', 'piece' or 'text'.")
+        if isinstance(texts, str):
+            raise Mistake("embed() takes a list of texts; one string was given. Write embed([text]).")
+        waiting = iter(texts)
+        while window := [to_text(text) for text in islice(waiting, _WINDOW)]:
+            yield from self._embed_window(window, layers, level)
+
+    def _embed_window(self, window: list[Text], layers: Layers, level: Level) -> Iterator[Embedded]:
+        whole = self.tokenizer.encode(window)
+        found: list[Tensor] = [torch.empty(0)] * whole.n_sequences
+        training = self.encoder.training
+        self.encoder.eval()
+        try:
+            with torch.inference_mode():
+                for group in groups(whole.lengths, _BUDGET):
+                    batch = take(whole, group)
+                    vectors, offsets = _rows(self.encoder(batch), batch, layers, level)
+                    for sequence, start, end in zip(
+                        group.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
+                    ):
+                        found[sequence] = vectors[..., start:end, :]
+        finally:
+            self.encoder.train(training)
+        yield from self._in_order(window, whole, found, level)
+
+    def _in_order(self, window: list[Text], whole: Batch, found: list[Tensor], level: Level) -> Iterator[Embedded]:
+        """Each text's vectors, the sequences of a long text joined again."""
+        pieces = self.tokenizer.pieces(whole) if level == "piece" else []
+        first = torch.searchsorted(whole.texts, torch.arange(len(window) + 1)).tolist()
+        starts = whole.offsets.tolist()
+        for number, text in enumerate(window):
+            parts = found[first[number] : first[number + 1]]
+            vectors = (parts[0] if len(parts) == 1 else torch.cat(parts, -2)).numpy()
+            match level:
+                case "word":
+                    yield Embedded(text, text.words, vectors)
+                case "piece":
+                    yield Embedded(text, pieces[starts[first[number]] : starts[first[number + 1]]], vectors)
+                case "text":
+                    yield Embedded(text, [], vectors.mean(-2, keepdims=True) if len(parts) > 1 else vectors)
+
+
+def _rows(encoding: Encoding, batch: Batch, layers: Layers, level: Level) -> tuple[Tensor, Tensor]:
+    """The vectors asked for, (…, rows, width), and where each sequence's begin."""
+    if level == "piece":
+        return choose(encoding.layers, layers), encoding.offsets
+    words = to_words(encoding, batch)
+    if level == "word":
+        return choose(words.layers, layers), words.offsets
+    pooled = tuple(mean(layer, words.offsets) for layer in words.layers)
+    return choose(pooled, layers), torch.arange(batch.n_sequences + 1)

@@ -1,0 +1,125 @@
+"""Files that are either wholly there or not there at all."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from polyseme.errors import BadFile, Busy
+
+MANIFEST = "manifest.json"
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file in one step: whoever looks sees the old content or the new, never a part."""
+    content = content.encode() if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)  # mkstemp makes files that only their owner may read
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+@contextmanager
+def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
+    """Give a temporary folder to fill; when the block ends well, hash what is in it and move it to `path`."""
+    path = path.absolute()
+    if path.exists() and not force:
+        raise BadFile(f"{path} is there already. Choose another place, or overwrite it with --force (force=True).")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        temporary.chmod(0o755)
+        yield temporary
+        for file in _files(temporary):
+            _sync(file)
+        write_file(temporary / MANIFEST, json.dumps(_hashes(temporary), indent=1))
+        _move(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def damage(folder: Path) -> str | None:
+    """What is wrong with a folder written by `new_folder`, or None."""
+    try:
+        wanted = json.loads((folder / MANIFEST).read_text())
+    except FileNotFoundError:
+        return f"it has no {MANIFEST}"
+    except ValueError:
+        return f"its {MANIFEST} is not JSON"
+    for name, digest in wanted.items():
+        if not (folder / name).is_file():
+            return f"{name} is missing"
+        if sha256(folder / name) != digest:
+            return f"{name} has changed since it was written"
+    return None
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for one run; a second run is refused. The lock ends with the process, however it ends."""
+    import fcntl  # not on Windows
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            owner = file.read().strip() or "unknown"
+            raise Busy(
+                f"{folder} is in use by another run (process {owner}). Wait for it, or choose another folder."
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in _files(folder)}
+
+
+def _move(temporary: Path, path: Path) -> None:
+    if path.exists():  # keep the old one until the new one stands in its place
+        old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.old."))
+        path.replace(old / path.name)
+        temporary.replace(path)
+        shutil.rmtree(old)
+    else:
+        temporary.replace(path)
+    _sync_folder(path.parent)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,47 @@
+"""Many rows to one: pieces to words, words to a text."""
+
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from polyseme.types import Batch, Encoding
+
+
+def to_words(encoding: Encoding, batch: Batch, pool: Literal["mean", "first"] = "mean") -> Encoding:
+    """One row a word instead of one a piece; a word without pieces has a row of zeros."""
+    offsets = torch.cat([batch.n_words.new_zeros(1), batch.n_words.cumsum(0)])
+    first_word = offsets[:-1].repeat_interleave(batch.lengths)  # (positions,) of the position's sequence
+    owned = batch.words >= 0
+    if pool == "first":
+        owned = owned & _begins_word(batch.words)
+    rows, n_words = (first_word + batch.words)[owned], int(offsets[-1])
+    if n_words == len(batch.words) and bool(owned.all()):
+        return replace(encoding, offsets=offsets)  # every piece is a word already
+    return replace(
+        encoding, layers=tuple(_mean(layer[owned], rows, n_words) for layer in encoding.layers), offsets=offsets
+    )
+
+
+def mean(vectors: Tensor, offsets: Tensor) -> Tensor:
+    """The mean of each sequence's rows; zeros where it has none.
+
+    >>> mean(torch.tensor([[1.0], [3.0], [5.0]]), torch.tensor([0, 2, 2, 3])).tolist()
+    [[2.0], [0.0], [5.0]]
+    """
+    lengths = offsets.diff()
+    rows = torch.arange(len(lengths), device=vectors.device).repeat_interleave(lengths)
+    return _mean(vectors, rows, len(lengths))
+
+
+def _begins_word(words: Tensor) -> Tensor:
+    begins = torch.ones_like(words, dtype=torch.bool)
+    begins[1:] = words[1:] != words[:-1]  # neighbouring sequences part at a -1, or at 0 after the last word
+    return begins
+
+
+def _mean(vectors: Tensor, rows: Tensor, n_rows: int) -> Tensor:
+    total = vectors.new_zeros(n_rows, vectors.shape[1]).index_add(0, rows, vectors)
+    counts = torch.bincount(rows, minlength=n_rows).clamp(min=1)
+    return total / counts.unsqueeze(1)

@@ -1,0 +1,1 @@
+"""Pretraining: from raw text to a Pretrained."""

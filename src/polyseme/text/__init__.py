@@ -1,0 +1,1 @@
+"""Strings to Batches: words, vocabularies, corpora, shards, batches; no nn.Module."""

@@ -1,0 +1,76 @@
+"""Packed batches: parts of a large Batch, filled by a budget of positions from length-sorted windows."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from polyseme.types import Batch, Packed
+
+
+def groups(lengths: Tensor, budget: int, window: int | None = None) -> Iterator[Tensor]:
+    """Indices of sequences for one batch after another: of like length, together at most `budget` positions.
+
+    Sorting happens within windows of that many sequences (None: all of them), so that a stream needs no end. A
+    sequence longer than the budget has a batch of its own.
+
+    >>> [group.tolist() for group in groups(torch.tensor([5, 1, 5, 2]), budget=8)]
+    [[1, 3, 0], [2]]
+    """
+    for start in range(0, len(lengths), window or max(1, len(lengths))):
+        part = lengths[start : start + (window or len(lengths))]
+        order = part.argsort(stable=True)
+        ends = part[order].cumsum(0)
+        first = 0
+        while first < len(order):
+            before = ends[first - 1].item() if first else 0
+            last = int(torch.searchsorted(ends, before + budget, right=True))
+            last = max(last, first + 1)
+            yield order[first:last] + start
+            first = last
+
+
+def take(batch: Batch, sequences: Tensor) -> Batch:
+    """The Batch of these sequences, in this order; its ids are numbered anew where they have spellings."""
+    positions, offsets = _rows(batch.offsets, sequences)
+    ids, spellings = batch.ids[positions], batch.spellings
+    if spellings is not None:
+        used, ids = torch.unique(ids, return_inverse=True)
+        spellings = take_rows(spellings, used)
+    return Batch(
+        ids=ids,
+        offsets=offsets,
+        words=batch.words[positions],
+        n_words=batch.n_words[sequences],
+        texts=batch.texts[sequences],
+        segments=None if batch.segments is None else batch.segments[positions],
+        spellings=spellings,
+    )
+
+
+def take_rows(packed: Packed, rows: Tensor) -> Packed:
+    """The Packed of these rows, in this order.
+
+    >>> some = take_rows(Packed(torch.tensor([7, 8, 9]), torch.tensor([0, 1, 3])), torch.tensor([1, 0]))
+    >>> some.values.tolist(), some.offsets.tolist()
+    ([8, 9, 7], [0, 2, 3])
+    """
+    positions, offsets = _rows(packed.offsets, rows)
+    return Packed(packed.values[positions], offsets)
+
+
+def offsets_of(lengths: Tensor) -> Tensor:
+    """Where each row begins, and the end: (rows + 1,).
+
+    >>> offsets_of(torch.tensor([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+
+
+def _rows(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The positions of some rows, one after another, and the offsets they then have."""
+    lengths = offsets.diff()[rows]
+    new = offsets_of(lengths)
+    positions = torch.arange(int(new[-1])) + (offsets[rows] - new[:-1]).repeat_interleave(lengths)
+    return positions, new
