@@ -16,17 +16,26 @@ MANIFEST = "manifest.json"
 
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file in one step: whoever looks sees the old content or the new, never a part."""
-    content = content.encode() if isinstance(content, str) else content
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with new_file(path, force=True) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def new_file(path: Path, force: bool = False) -> Iterator[Path]:
+    """Give the path of a temporary file to write; when the block ends well, move it to `path`."""
+    path = path.absolute()
+    _refuse_existing(path, force)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)  # mkstemp makes files that only their owner may read
-        Path(temporary).replace(path)
+        temporary.chmod(0o644)  # mkstemp makes files that only their owner may read
+        yield temporary
+        _sync(temporary)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
 
@@ -35,8 +44,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
     """Give a temporary folder to fill; when the block ends well, hash what is in it and move it to `path`."""
     path = path.absolute()
-    if path.exists() and not force:
-        raise BadFile(f"{path} is there already. Choose another place, or overwrite it with --force (force=True).")
+    _refuse_existing(path, force)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
@@ -91,6 +99,11 @@ def locked(folder: Path) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def _refuse_existing(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise BadFile(f"{path} is there already. Choose another place, or overwrite it with --force (force=True).")
 
 
 def _files(folder: Path) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 from torch import nn
@@ -16,6 +16,7 @@ from polyseme.types import Batch, Encoding, State
 class Encoder(nn.Module):
     """Turns a Batch into an Encoding. forward() keeps nothing on the module: same Batch, same vectors."""
 
+    family: ClassVar[str]
     config: BaseModel
 
     @property

@@ -1,16 +1,50 @@
 """Foreign files to Pretrained and back, one format a file; what a file is, is found out by looking."""
 
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from polyseme.encoders import Pretrained
-from polyseme.errors import BadFile
+from polyseme.errors import BadFile, Mistake, did_you_mean, listed
+from polyseme.files import new_file, new_folder
+
+# In the order they are tried. Each has sniff(path), read(path) and write(pretrained, path).
+FORMATS = ("native", "fasttext", "word2vec", "glove")
+_FOLDERS = {"native"}
 
 
 def load(name: str | Path) -> Pretrained:
     """The Pretrained in a file or folder of any known format."""
-    raise BadFile(f"{name}: no format is known yet.")
+    path = Path(name)
+    if not path.exists():
+        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise BadFile(f"There is no file or folder {str(name)!r}.{did_you_mean(path.name, near)}")
+    return format_of(path).read(path)  # type: ignore[no-any-return]
 
 
-def save(pretrained: Pretrained, folder: str | Path, force: bool = False) -> None:
-    """Write a Pretrained as a native folder."""
-    raise BadFile(f"{folder}: no format is known yet.")
+def format_of(path: Path) -> ModuleType:
+    """The module that reads this file or folder."""
+    for name in FORMATS:
+        module = format_named(name)
+        if module.sniff(path):
+            return module
+    found = listed(sorted(p.name for p in path.iterdir())) if path.is_dir() else f"{_beginning(path)!r}…"
+    raise BadFile(f"{path} is of no known kind. It holds: {found}. Known are {listed(FORMATS)}.")
+
+
+def format_named(name: str) -> ModuleType:
+    if name not in FORMATS:
+        raise Mistake(f"There is no format {name!r}; there are {listed(FORMATS)}.{did_you_mean(name, FORMATS)}")
+    return import_module(f"polyseme.formats.{name}")
+
+
+def save(pretrained: Pretrained, path: str | Path, format: str = "native", force: bool = False) -> None:
+    """Write a Pretrained, all of it or nothing."""
+    module, path = format_named(format), Path(path)
+    with new_folder(path, force) if format in _FOLDERS else new_file(path, force) as temporary:
+        module.write(pretrained, temporary)
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(16)

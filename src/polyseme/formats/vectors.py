@@ -1,0 +1,80 @@
+"""A table of word vectors to a Pretrained and back, for all formats that hold one."""
+
+import gzip
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from polyseme.encoders import Pretrained
+from polyseme.encoders.static import StaticConfig, StaticEncoder
+from polyseme.errors import BadFile, Mistake
+from polyseme.formats.tensors import fill
+from polyseme.text.bags import BagTokenizer, Subwords, looks_folded
+
+Rows = NDArray[np.float32]
+
+log = logging.getLogger(__name__)
+
+
+def to_pretrained(
+    words: Sequence[str], rows: Rows, source: Path, kind: str, subwords: Subwords | None = None
+) -> Pretrained:
+    """A Pretrained of static vectors; of a word that stands there twice the first vector counts, as in gensim."""
+    if not np.isfinite(rows).all():
+        raise BadFile(f"{source}: row {int(np.argmin(np.isfinite(rows).all(1)))} holds NaN or infinity, not numbers.")
+    if len(words) > len(set(words)):
+        words, rows = _without_repeats(words, rows, source)
+    if not words:
+        raise BadFile(f"{source} holds no words.")
+    with torch.device("meta"):
+        encoder = StaticEncoder(StaticConfig(n_rows=rows.shape[0], width=rows.shape[1]))
+    fill(encoder, {"table.weight": torch.from_numpy(rows)}, str(source))
+    tokenizer = BagTokenizer(tuple(words), subwords, looks_folded(words))
+    return Pretrained(tokenizer, encoder.eval(), {"source": {"format": kind, "file": source.name}})
+
+
+def table(pretrained: Pretrained) -> tuple[tuple[str, ...], Rows]:
+    """Every word of a static Pretrained and its vector, n-grams included."""
+    tokenizer, encoder = static_parts(pretrained)
+    if tokenizer.subwords is None:
+        return tokenizer.words, encoder.table.weight.detach().numpy()
+    vectors = pretrained.embed([[word] for word in tokenizer.words], level="text")
+    return tokenizer.words, cast(Rows, vectors)
+
+
+def static_parts(pretrained: Pretrained) -> tuple[BagTokenizer, StaticEncoder]:
+    """The tokenizer and encoder of a static Pretrained; any other is refused."""
+    tokenizer, encoder = pretrained.tokenizer, pretrained.encoder
+    if not isinstance(tokenizer, BagTokenizer) or not isinstance(encoder, StaticEncoder):
+        raise Mistake(
+            f"This needs one vector a word; here is an encoder of the family {encoder.family!r}, whose vectors depend on "
+            "the context. Use static vectors."
+        )
+    return tokenizer, encoder
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to read bytes from, unpacked where its name ends in .gz."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield cast(BinaryIO, file)
+
+
+def decoded(word: bytes) -> str:
+    """The bytes of a word as a string; bytes that are no UTF-8 show as U+FFFD."""
+    return word.decode(errors="replace")
+
+
+def _without_repeats(words: Sequence[str], rows: Rows, source: Path) -> tuple[list[str], Rows]:
+    first: dict[str, int] = {}
+    for row, word in enumerate(words):
+        first.setdefault(word, row)
+    log.warning("%s: %d words stand there twice; the first vector counts.", source, len(words) - len(first))
+    kept = [*first.values(), *range(len(words), len(rows))]
+    return list(first), rows[kept]

@@ -1,0 +1,1 @@
+"""Look inside: neighbours, senses, probes."""
