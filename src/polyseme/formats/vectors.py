@@ -53,8 +53,8 @@ def static_parts(pretrained: Pretrained) -> tuple[BagTokenizer, StaticEncoder]:
     tokenizer, encoder = pretrained.tokenizer, pretrained.encoder
     if not isinstance(tokenizer, BagTokenizer) or not isinstance(encoder, StaticEncoder):
         raise Mistake(
-            f"This needs one vector a word; here is an encoder of the family {encoder.family!r}, whose vectors depend on "
-            "the context. Use static vectors."
+            f"This needs one vector a word; the vectors of this encoder (family {encoder.family!r}) depend on the context. "
+            "Use static vectors."
         )
     return tokenizer, encoder
 
