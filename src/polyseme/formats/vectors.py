@@ -53,7 +53,7 @@ def static_parts(pretrained: Pretrained) -> tuple[BagTokenizer, StaticEncoder]:
     tokenizer, encoder = pretrained.tokenizer, pretrained.encoder
     if not isinstance(tokenizer, BagTokenizer) or not isinstance(encoder, StaticEncoder):
         raise Mistake(
-            f"This needs one vector a word; the vectors of this encoder (family {encoder.family!r}) depend on the context. "
+            f"This needs one vector a word; this encoder's (family {encoder.family!r}) depend on the context. "
             "Use static vectors."
         )
     return tokenizer, encoder

@@ -1,0 +1,99 @@
+"""The command `polyseme`: one file a verb, imported only when that verb is chosen."""
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from polyseme import __version__
+from polyseme.errors import Mistake
+
+VERBS = {
+    "demo": "See what polyseme does, on real vectors.",
+    "pretrain": "Make an encoder from raw text.",
+    "embed": "Turn texts into vectors, one a word, a piece or a text.",
+    "neighbors": "List the words nearest to a word.",
+    "convert": "Write a model of any format as a folder of ours, or as another format.",
+    "inspect": "Tell what a model is, where it comes from and whether its files are whole.",
+}
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    module = import_module(f"polyseme.cli.{chosen}") if chosen in VERBS else None
+    app = _app(chosen, module.run if module else None)
+    app(spread(arguments, getattr(module, "LISTS", ())), prog_name="polyseme")
+
+
+def spread(arguments: Sequence[str], lists: Sequence[str]) -> list[str]:
+    """Let an option of `lists` take several values, as a shell's glob gives them.
+
+    >>> spread(["pretrain", "--corpus", "a.txt", "b.txt", "--out", "run"], ["--corpus"])
+    ['pretrain', '--corpus', 'a.txt', '--corpus', 'b.txt', '--out', 'run']
+    """
+    out: list[str] = []
+    current: str | None = None
+    for place, word in enumerate(arguments):
+        if word.startswith("-") and len(word) > 1:
+            current = word if word in lists else None
+        elif current and arguments[place - 1] != current:
+            out.append(current)
+        out.append(word)
+    return out
+
+
+def _app(chosen: str | None, run: Callable[..., Any] | None) -> typer.Typer:
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Static vectors, ELMo, ULMFiT and BERT in one home: pretrain, freeze or fine-tune, compare, look inside.",
+    )
+    app.callback()(_options)
+    for verb, purpose in VERBS.items():
+        if verb == chosen and run is not None:
+            app.command(verb)(_guarded(run))
+        else:
+            app.command(verb, help=purpose)(_never_called)
+    return app
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(__version__)
+        raise typer.Exit
+
+
+def _options(
+    version: bool = typer.Option(False, "--version", help="Tell the version.", is_eager=True, callback=_tell_version),
+) -> None:
+    pass
+
+
+def _never_called() -> None:
+    """Stands for a verb in the list of verbs; the chosen one is registered itself."""
+
+
+def _guarded(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Tell a person's mistake in one line and leave with the right code: 1 failed, 130 interrupted."""
+
+    @functools.wraps(run)
+    def guarded(*values: Any, **options: Any) -> Any:
+        try:
+            return run(*values, **options)
+        except Mistake as mistake:
+            print(f"polyseme: {mistake}", file=sys.stderr)
+            raise typer.Exit(1) from None
+        except BrokenPipeError:
+            sys.stderr.close()  # whoever read our output has had enough
+            raise typer.Exit(0) from None
+        except KeyboardInterrupt:
+            print("polyseme: interrupted", file=sys.stderr)
+            raise typer.Exit(130) from None
+
+    return guarded

@@ -1,0 +1,19 @@
+"""polyseme convert: any model we can read, written as our folder or as another format."""
+
+from pathlib import Path
+
+import typer
+
+
+def run(
+    source: Path = typer.Argument(help="A file or folder of any known format."),
+    target: Path = typer.Argument(help="What to write."),
+    to: str = typer.Option("native", "--to", help="The format to write."),
+    force: bool = typer.Option(False, "--force", help="Overwrite what is there."),
+) -> None:
+    """Write a model of any format as a folder of ours, or as another format."""
+    from polyseme.formats import format_named, load, save
+
+    format_named(to)  # a wrong name is told before a large file is read
+    save(load(source), target, format=to, force=force)
+    print(target)

@@ -1,0 +1,1 @@
+"""polyseme demo: what one vector a word cannot tell apart."""
