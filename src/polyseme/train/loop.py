@@ -1,0 +1,58 @@
+"""The training loop, as a generator: logging, saving and stopping are an ordinary for loop in the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from polyseme.errors import Mistake
+from polyseme.text.order import seed_for
+from polyseme.train.optim import clip
+from polyseme.types import State
+
+LossOf: TypeAlias = "Callable[[int, State | None], tuple[Tensor, State | None]]"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one step did."""
+
+    step: int  # steps taken so far: 1 after the first
+    loss: float
+    norm: float  # of the gradient, before it was clipped
+    rate: float
+    state: State | None  # to hand to the next step
+
+
+def train(
+    loss_of: LossOf,
+    optimizer: torch.optim.Optimizer,
+    rate_of: Callable[[int], float],
+    steps: range,
+    seed: int,
+    most_norm: float = float("inf"),
+    state: State | None = None,
+) -> Iterator[Progress]:
+    """Take these steps, one at a time. All randomness of a step comes from (seed, step), so any step can be the first.
+
+    Each group of the optimiser may have a "factor" for its rate; 0 leaves it as it is.
+    """
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for step in steps:
+        torch.manual_seed(seed_for(seed, step))
+        loss, state = loss_of(step, state)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = clip(parameters, most_norm)
+        if norm != norm:
+            raise Mistake(
+                f"The gradient of step {step + 1} is not a number. Lower the learning rate ({rate_of(step):g})."
+            )
+        for group in optimizer.param_groups:
+            group["lr"] = rate_of(step) * group.get("factor", 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        yield Progress(step + 1, loss.item(), norm, rate_of(step), state)

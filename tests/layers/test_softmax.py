@@ -1,0 +1,48 @@
+"""The sampled loss estimates the full one, and its samples are what the formula says."""
+
+import math
+
+import torch
+
+from polyseme.layers.softmax import Softmax, log_expected, log_uniform_samples
+
+
+def test_samples_are_distinct_and_as_frequent_as_expected():
+    torch.manual_seed(0)
+    n_words, n_samples, rounds = 50, 12, 4000
+    counts, expected = torch.zeros(n_words), torch.zeros(n_words)
+    for _ in range(rounds):
+        samples, tries = log_uniform_samples(n_words, n_samples)
+        assert len(set(samples.tolist())) == n_samples
+        counts[samples] += 1
+        expected += log_expected(torch.arange(n_words), n_words, tries).exp()
+    assert ((counts - expected).abs() < 5 * expected.sqrt() + 0.02 * expected).all()
+
+
+def test_sampling_every_word_gives_the_full_loss():
+    torch.manual_seed(0)
+    softmax, vectors, targets = Softmax(8, 30), torch.randn(40, 8), torch.randint(0, 30, (40,))
+    with torch.no_grad():
+        softmax.bias.normal_()
+    exact = softmax.loss(vectors, targets)
+    sampled = softmax.sampled_loss(vectors, targets, n_samples=30)
+    torch.testing.assert_close(sampled, exact, atol=0.05, rtol=0)  # every word is nearly certain to be expected
+
+
+def test_training_with_the_sampled_loss_lowers_the_full_one():
+    torch.manual_seed(0)
+    softmax, vectors = Softmax(8, 200), torch.randn(100, 8)
+    targets = torch.randint(0, 200, (100,))
+    before = softmax.loss(vectors, targets).item()
+    optimizer = torch.optim.Adam(softmax.parameters(), 0.05)
+    for _ in range(300):
+        optimizer.zero_grad()
+        softmax.sampled_loss(vectors, targets, n_samples=20).backward()
+        optimizer.step()
+    assert softmax.loss(vectors, targets).item() < 0.6 * before
+
+
+def test_a_fresh_full_softmax_is_near_uniform():
+    torch.manual_seed(0)
+    loss = Softmax(64, 1000).loss(torch.randn(50, 64) * 0.1, torch.randint(0, 1000, (50,)))
+    assert abs(loss.item() - math.log(1000)) < 0.2
