@@ -10,7 +10,7 @@ def cell_loop(inputs, hidden, cell, weight_input, weight_hidden, bias, weight_pr
     outputs = []
     for x in inputs:
         gates = x @ weight_input.T + hidden @ weight_hidden.T + bias
-        i, f, g, o = gates.chunk(4, 1)
+        i, f, o, g = gates.chunk(4, 1)
         cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
         cell = cell.clamp(-cell_clip, cell_clip) if cell_clip else cell
         hidden = (o.sigmoid() * cell.tanh()) @ weight_projection.T

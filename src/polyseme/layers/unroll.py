@@ -14,7 +14,7 @@ def unroll(
     inputs: Tensor,  # (steps, rows, input_width)
     hidden: Tensor,  # (rows, width), the state before the first step
     cell: Tensor,  # (rows, units)
-    weight_input: Tensor,  # (4 * units, input_width), gates in torch's order: input, forget, candidate, output
+    weight_input: Tensor,  # (4 * units, input_width), gates: input, forget, output, candidate
     weight_hidden: Tensor,  # (4 * units, width)
     bias: Tensor,  # (4 * units,)
     weight_projection: Tensor,  # (width, units)
@@ -23,7 +23,7 @@ def unroll(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs (steps, rows, width) and the state after the last step, which carries no gradient on."""
     clips = (cell_clip or float("inf"), projection_clip or float("inf"))
-    outputs, last_cell = _Unroll.apply(
+    outputs, last_cell = _Unroll.apply(  # type: ignore[no-untyped-call]
         inputs, hidden, cell, weight_input, weight_hidden, bias, weight_projection, *clips
     )
     return outputs, outputs[-1].detach(), last_cell
@@ -31,7 +31,7 @@ def unroll(
 
 class _Unroll(torch.autograd.Function):
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         inputs: Tensor,
         hidden: Tensor,
@@ -54,10 +54,9 @@ class _Unroll(torch.autograd.Function):
         previous, memory = hidden, cell
         for step in range(steps):
             gate = gates[step].addmm_(previous, recurrent)
-            gate[:, : 2 * units].sigmoid_()
-            gate[:, 2 * units : 3 * units].tanh_()
-            gate[:, 3 * units :].sigmoid_()
-            take_in, forget, candidate, let_out = torch.split(gate, units, 1)
+            gate[:, : 3 * units].sigmoid_()
+            gate[:, 3 * units :].tanh_()
+            take_in, forget, let_out, candidate = torch.split(gate, units, 1)
             torch.mul(forget, memory, out=cells[step])
             memory = cells[step].addcmul_(take_in, candidate).clamp_(-cell_clip, cell_clip)
             torch.tanh(memory, out=squashed[step])
@@ -93,7 +92,7 @@ class _Unroll(torch.autograd.Function):
         grad_projected = torch.empty_like(outputs)
         grad_hidden, grad_cell = torch.zeros_like(hidden), torch.zeros_like(cell)
         for step in reversed(range(steps)):
-            take_in, forget, candidate, let_out = torch.split(gates[step], units, 1)
+            take_in, forget, let_out, candidate = torch.split(gates[step], units, 1)
             grad_projected[step] = grad_outputs[step] + grad_hidden
             if projection_clip != float("inf"):
                 grad_projected[step] *= outputs[step].abs() < projection_clip  # where the clip held, nothing flows
@@ -105,8 +104,8 @@ class _Unroll(torch.autograd.Function):
             into = torch.split(grad_gates[step], units, 1)
             torch.mul(grad_cell * candidate, take_in * (1 - take_in), out=into[0])
             torch.mul(grad_cell * memory, forget * (1 - forget), out=into[1])
-            torch.mul(grad_cell * take_in, 1 - candidate.square(), out=into[2])
-            torch.mul(grad_before * squashed[step], let_out * (1 - let_out), out=into[3])
+            torch.mul(grad_before * squashed[step], let_out * (1 - let_out), out=into[2])
+            torch.mul(grad_cell * take_in, 1 - candidate.square(), out=into[3])
             grad_hidden = grad_gates[step] @ weight_hidden
             grad_cell *= forget
         flat = grad_gates.flatten(0, 1)  # (steps * rows, 4 * units)
