@@ -21,7 +21,7 @@ def run(
 ) -> None:
     """Turn texts into vectors, one a word, a piece or a text."""
     from polyseme.cli import vector_files
-    from polyseme.cli.progress import progress
+    from polyseme.cli.progress import Stages
     from polyseme.files import new_file
     from polyseme.formats import load
 
@@ -29,8 +29,8 @@ def run(
     lines = _lines(texts)
     inputs: list[Any] = [line.split() for line in lines] if split else lines
     stream = load(model).stream(inputs, layers=_layers(layers), level=level)  # type: ignore[arg-type]
-    with progress("Embedding") as advance:
-        told = _told(stream, len(lines), advance)
+    with Stages() as stages:
+        told = _told(stream, len(lines), stages)
         if out and write:
             with new_file(out, force) as temporary:
                 write(temporary, told)
@@ -64,10 +64,10 @@ def _layers(layers: str) -> str | int:
     return int(layers) if layers.removeprefix("-").isdigit() else layers
 
 
-def _told(stream: Iterable[Any], total: int, advance: Any) -> Iterator[Any]:
+def _told(stream: Iterable[Any], total: int, stages: Any) -> Iterator[Any]:
     for done, embedded in enumerate(stream, 1):
         yield embedded
-        advance(done, total, f"{done:,} texts")
+        stages.show("Embedding", done, total, f"{done:,} texts")
 
 
 def _print(stream: Iterable[Any], as_json: bool) -> None:

@@ -1,24 +1,57 @@
-"""Progress on stderr: a bar on a terminal, a plain line every few seconds elsewhere."""
+"""Progress on stderr: a bar a stage on a terminal, a plain line every few seconds elsewhere."""
+
+from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
 
 _EVERY = 5.0  # seconds between plain lines
 
-Advance = Callable[[float, float, str], None]  # done, total, and a word on the side
+
+class Stages:
+    """Shows how far each stage of the work is; `say` tells something in between."""
+
+    def __enter__(self) -> Self:
+        self._bars = _bars() if sys.stderr.isatty() else None
+        self._tasks: dict[str, Any] = {}
+        self._begins: dict[str, float] = {}
+        self._spoke = time.monotonic()
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def show(self, stage: str, done: float, total: float, note: str = "") -> None:
+        """Call it as often as you like."""
+        now = time.monotonic()
+        begin = self._begins.setdefault(stage, now)
+        if self._bars is not None:
+            if stage not in self._tasks:
+                self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
+            self._bars.update(self._tasks[stage], completed=done, total=total, note=note)
+        elif now - self._spoke >= _EVERY:
+            self._spoke = now
+            left = (now - begin) * (total - done) / done if done else float("nan")
+            self.say(" · ".join([f"{stage}: {100 * done / max(total, 1e-9):.0f} %", f"{clock(left)} left", note]))
+
+    def say(self, line: str) -> None:
+        if self._bars is not None:
+            self._bars.console.print(line, highlight=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def of(self, stage: str) -> Callable[[float, float], None]:
+        """A function of (done, total) for one stage."""
+        return lambda done, total: self.show(stage, done, total)
 
 
-@contextmanager
-def progress(label: str) -> Iterator[Advance]:
-    """Give a function to call with (done, total, note) as often as one likes."""
-    with _bar(label) if sys.stderr.isatty() else _lines(label) as advance:
-        yield advance
-
-
-@contextmanager
-def _bar(label: str) -> Iterator[Advance]:
+def _bars() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -31,27 +64,7 @@ def _bar(label: str) -> Iterator[Advance]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as shown:
-        task = shown.add_task(label, total=None, note="")
-        yield lambda done, total, note="": shown.update(task, completed=done, total=total, note=note)  # type: ignore[misc]
-
-
-@contextmanager
-def _lines(label: str) -> Iterator[Advance]:
-    start = last = time.monotonic()
-
-    def advance(done: float, total: float, note: str = "") -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _EVERY:
-            last = now
-            left = (now - start) * (total - done) / done if done else float("nan")
-            parts = [f"{label}: {100 * done / total:.0f} %", f"{clock(now - start)} gone", f"{clock(left)} left", note]
-            print(" · ".join(part for part in parts if part), file=sys.stderr, flush=True)
-
-    yield advance
-    if last > start:  # it has spoken before, so it also says that it is done
-        print(f"{label}: done in {clock(time.monotonic() - start)}", file=sys.stderr, flush=True)
+    return Progress(*columns, console=Console(stderr=True))
 
 
 def clock(seconds: float) -> str:

@@ -1,0 +1,119 @@
+"""Recipes: everything that decides what a pretraining makes, except the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from polyseme.encoders.elmo import ElmoConfig
+from polyseme.errors import Mistake, did_you_mean, listed
+from polyseme.pretrain.rows import Shuffle
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class Recipe(BaseModel):
+    """What all recipes say."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    family: str
+    epochs: Annotated[int, Field(ge=1)] = 5
+    seed: int = 1
+
+
+class StaticRecipe(Recipe):
+    """word2vec's skip-gram with negative sampling, with fastText's n-grams on request; gensim does the training."""
+
+    family: Literal["static"] = "static"
+    width: Annotated[int, Field(ge=1, le=10_000)] = 100
+    window: Annotated[int, Field(ge=1)] = 5
+    negatives: Annotated[int, Field(ge=1)] = 5
+    min_count: Annotated[int, Field(ge=1)] = 5
+    max_words: Annotated[int, Field(ge=1)] = 400_000
+    sample: float = 1e-3
+    rate: float = 0.025
+    fold_case: bool = True
+    subwords: bool = False
+    n_buckets: Annotated[int, Field(ge=1)] = 200_000
+
+
+class NeuralRecipe(Recipe):
+    """What all recipes of networks say."""
+
+    optimizer: Literal["adagrad", "adamw"] = "adamw"
+    rate: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+    most_norm: float = 10.0  # the gradient is clipped to it
+    schedule: Literal["constant", "warm_up_linear"] = "constant"
+    warm_up: float = 0.1
+
+
+class ElmoRecipe(NeuralRecipe):
+    """A biLM as in Peters et al. 2018: two LSTM language models that share their token encoder and their softmax."""
+
+    family: Literal["elmo"] = "elmo"
+    encoder: ElmoConfig = ElmoConfig()
+    n_words: Annotated[int, Field(ge=10)] = 800_000  # of the softmax; rarer words are <UNK> there, never in the input
+    rows: Annotated[int, Field(ge=1)] = 128  # read side by side, each with its own state
+    unroll: Annotated[int, Field(ge=1)] = 20
+    shuffle: Shuffle = "documents"
+    loss: Literal["full", "sampled"] = "sampled"
+    n_samples: Annotated[int, Field(ge=1)] = 8192
+    epochs: Annotated[int, Field(ge=1)] = 10
+    optimizer: Literal["adagrad", "adamw"] = "adagrad"
+    rate: float = 0.2
+
+
+_SMALL_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+_TINY_FILTERS = ((1, 16), (2, 32), (3, 48), (4, 64), (5, 64), (6, 64))
+
+
+def _elmo(cell_width: int, width: int, n_highway: int, **settings: Any) -> ElmoRecipe:
+    filters = settings.pop("filters", _SMALL_FILTERS)
+    dropout = settings.pop("dropout", 0.1)
+    config = ElmoConfig(cell_width=cell_width, width=width, n_highway=n_highway, filters=filters, dropout=dropout)
+    return ElmoRecipe(encoder=config, **settings)
+
+
+RECIPES: dict[str, Recipe] = {
+    "static": StaticRecipe(),
+    "static-subwords": StaticRecipe(subwords=True),
+    "elmo-tiny": _elmo(
+        512, 128, 1, filters=_TINY_FILTERS, dropout=0.3, loss="full", n_words=30_000, rows=32,
+        optimizer="adamw", rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0,
+    ),
+    "elmo-small": _elmo(1024, 128, 1),
+    "elmo-medium": _elmo(2048, 256, 1),
+    "elmo-original": _elmo(4096, 512, 2),
+}  # fmt: skip
+
+
+def recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
+    """The recipe of this name with changes such as "epochs=3" or "encoder.dropout=0.2"."""
+    if name not in RECIPES:
+        raise Mistake(f"There is no recipe {name!r}; there are {listed(RECIPES, 20)}.{did_you_mean(name, RECIPES)}")
+    values = RECIPES[name].model_dump()
+    for change in changes:
+        _apply(values, change)
+    try:
+        return type(RECIPES[name]).model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Mistake(f"The recipe {name} cannot have {place}={first['input']!r}: {first['msg']}.") from None
+
+
+def _apply(values: dict[str, Any], change: str) -> None:
+    path, equals, value = change.partition("=")
+    *outer, last = path.split(".")
+    for part in outer:
+        values = values.get(part, {})
+    if not equals or last not in values:
+        raise Mistake(
+            f"Cannot set {change!r}. Write NAME=VALUE; NAME is one of {listed(values, 30)}.{did_you_mean(last, values)}"
+        )
+    values[last] = value

@@ -1,0 +1,168 @@
+"""A pretraining run: a folder that can be killed at any moment and goes on exactly where it was."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from polyseme import __version__
+from polyseme.encoders import Pretrained
+from polyseme.files import write_file
+from polyseme.formats import save
+from polyseme.pretrain.recipes import NeuralRecipe
+from polyseme.train import checkpoint, optim, schedule
+from polyseme.train.loop import Progress, train
+from polyseme.types import State
+
+_SAVE_EVERY = 60.0  # seconds; when a run is saved does not change what it computes
+_LOG_EVERY = 20  # steps
+
+
+@dataclass(frozen=True)
+class Report:
+    """What to tell whoever watches."""
+
+    stage: str
+    done: float
+    total: float
+    note: str = ""
+    metrics: dict[str, float] | None = None  # where something was measured
+
+
+class Objective(Protocol):
+    """What is learned from: the loss of each step, and how good the model is on text held out."""
+
+    module: nn.Module  # everything that learns
+    n_steps: int
+    steps_an_epoch: int
+    words_a_step: int
+
+    def loss(self, step: int, state: State | None) -> tuple[Tensor, State | None]: ...
+
+    def evaluate(self) -> dict[str, float]: ...
+
+    def pretrained(self, provenance: dict[str, Any]) -> Pretrained: ...
+
+
+def run(folder: Path, recipe: NeuralRecipe, objective: Objective, facts: dict[str, Any]) -> Iterator[Report]:
+    """Train until the end, from the newest whole checkpoint if there is one; the model is then in folder/model."""
+    optimizer = optim.make(recipe.optimizer, objective.module, recipe.rate, recipe.betas, recipe.weight_decay)
+    first, state = _resume(folder, objective.module, optimizer)
+    log = _Log(folder / "metrics.jsonl", first)
+    watch = _Watch(objective, first)
+    steps = train(
+        objective.loss, optimizer, _rate(recipe, objective.n_steps), range(first, objective.n_steps),
+        recipe.seed, recipe.most_norm, state,
+    )  # fmt: skip
+    last: Progress | None = None
+    try:
+        for last in steps:
+            ends_epoch = last.step % objective.steps_an_epoch == 0 or last.step == objective.n_steps
+            metrics = _evaluate(objective) if ends_epoch else None
+            if metrics or last.step % _LOG_EVERY == 0:
+                log.add({"step": last.step, "loss": last.loss, "norm": last.norm, "rate": last.rate, **(metrics or {})})
+            if ends_epoch or watch.due():
+                _save(folder, objective.module, optimizer, last)
+            yield watch.report(last, metrics)
+    except KeyboardInterrupt:
+        if last is not None:
+            _save(folder, objective.module, optimizer, last)
+        raise
+    provenance = {"polyseme": __version__, "recipe": recipe.model_dump(), **facts, "metrics": log.last_measured()}
+    save(objective.pretrained(provenance), folder / "model", force=True)
+
+
+def _rate(recipe: NeuralRecipe, n_steps: int) -> Callable[[int], float]:
+    if recipe.schedule == "constant":
+        return lambda step: recipe.rate
+    return lambda step: recipe.rate * schedule.warm_up_linear(step, n_steps, recipe.warm_up)
+
+
+def _evaluate(objective: Objective) -> dict[str, float]:
+    objective.module.eval()
+    with torch.inference_mode():
+        metrics = objective.evaluate()
+    objective.module.train()
+    return metrics
+
+
+def _save(folder: Path, module: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+    def write(temporary: Path) -> None:
+        save_file(
+            {name: tensor.contiguous() for name, tensor in module.state_dict().items()}, temporary / "model.safetensors"
+        )
+        save_file(optim.state_tensors(optimizer), temporary / "optimizer.safetensors")
+        state = {str(number): tensor.contiguous() for number, tensor in enumerate(progress.state or ())}
+        save_file(state, temporary / "state.safetensors")
+
+    checkpoint.save(folder, progress.step, write)
+
+
+def _resume(folder: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[int, State | None]:
+    """The number of steps taken already, and the recurrent state after them."""
+    checkpoint.clean(folder)
+    found = checkpoint.newest(folder)
+    if found is None:
+        return 0, None
+    step, saved = found
+    module.load_state_dict(load_file(saved / "model.safetensors"))
+    optim.load_state_tensors(optimizer, load_file(saved / "optimizer.safetensors"))
+    state = load_file(saved / "state.safetensors")
+    return step, tuple(state[str(number)] for number in range(len(state))) or None
+
+
+class _Log:
+    """metrics.jsonl, a line a measurement; lines behind the checkpoint that a run goes on from are taken out."""
+
+    def __init__(self, path: Path, first: int) -> None:
+        self.path = path
+        lines = path.read_text().splitlines() if path.exists() else []
+        self.lines = [line for line in map(_parsed, lines) if line and line["step"] <= first]
+        write_file(path, "".join(json.dumps(line) + "\n" for line in self.lines))
+
+    def add(self, line: dict[str, float]) -> None:
+        self.lines.append(line)
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def last_measured(self) -> dict[str, float]:
+        return next((line for line in reversed(self.lines) if len(line) > 4), {})
+
+
+def _parsed(line: str) -> dict[str, float] | None:
+    try:
+        parsed: dict[str, float] = json.loads(line)
+    except ValueError:
+        return None  # a line that a kill cut short
+    return parsed
+
+
+class _Watch:
+    """How fast it goes, and whether it is time to save."""
+
+    def __init__(self, objective: Objective, first: int) -> None:
+        self.objective, self.first = objective, first
+        self.start = self.saved = time.monotonic()
+
+    def due(self) -> bool:
+        now = time.monotonic()
+        if now - self.saved < _SAVE_EVERY:
+            return False
+        self.saved = now
+        return True
+
+    def report(self, progress: Progress, metrics: dict[str, float] | None) -> Report:
+        words = (progress.step - self.first) * self.objective.words_a_step
+        speed = words / max(1e-9, time.monotonic() - self.start)
+        epoch = (progress.step - 1) // self.objective.steps_an_epoch + 1
+        epochs = -(-self.objective.n_steps // self.objective.steps_an_epoch)
+        note = f"epoch {epoch}/{epochs} · loss {progress.loss:.3f} · {speed:,.0f} words/s"
+        return Report("Pretraining", progress.step, self.objective.n_steps, note, metrics)
