@@ -1,7 +1,6 @@
 """polyseme pretrain: raw text to an encoder."""
 
 import json
-import sys
 from pathlib import Path
 
 import typer
@@ -37,12 +36,15 @@ def _pretrain(
 ) -> None:
     from polyseme.cli.progress import Stages
     from polyseme.pretrain import pretrain, recipe
+    from polyseme.pretrain.run import Report
 
     with Stages() as stages:
-        for report in pretrain(recipe(name, changes), corpus, out, valid=valid, init=init, split=split):
+
+        def tell(report: Report) -> None:
             stages.show(report.stage, report.done, report.total, report.note)
             if report.metrics:
-                shown = " · ".join(f"{key} {value:.4g}" for key, value in report.metrics.items())
+                shown = " · ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in report.metrics.items())
                 stages.say(f"step {report.done:,.0f}: {shown}")
+
+        pretrain(recipe(name, changes), corpus, out, valid, init, split, tell)
     print(out)
-    sys.stdout.flush()

@@ -1,16 +1,88 @@
-"""The text of a run: its shards, built once and found again."""
+"""The text of a run: shards built once and found again, and a part of it held out."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyseme.errors import Mistake
 from polyseme.text import shards
+from polyseme.text.corpus import find
 from polyseme.text.shards import Shards
+from polyseme.text.spellings import Types
 
-_MOST_HELD_OUT = 100_000  # words
+_PART_HELD_OUT, _MOST_HELD_OUT = 0.01, 100_000  # of the documents; words
+
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Some whole documents of a corpus."""
+
+    ids: NDArray[np.uint32]  # of word types, one sentence after another
+    sentences: NDArray[np.int64]  # (sentences + 1,) where each begins
+    documents: NDArray[np.int64]  # (documents + 1,) the first sentence of each
+    types: Types
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What is learned from and what is held out."""
+
+    train: Sentences
+    valid: Sentences
+    shards: Shards  # all that is not in a file of its own that is held out
+    facts: dict[str, object]  # for the record
+
+
+def prepare(corpus: Sequence[str], valid: Sequence[str], folder: Path, split: bool, tell: Tell | None = None) -> Corpus:
+    """Shards of the corpus in folder/corpus; what is held out comes from files of its own, or from the corpus's end."""
+    whole = _shards(corpus, folder / "corpus", split, tell)
+    facts: dict[str, object] = {"corpus": _facts(whole)}
+    if valid:
+        held_out = _shards(valid, folder / "valid", split, None)
+        return Corpus(_part(whole, 0, None), _part(held_out, 0, None), whole, {**facts, "valid": _facts(held_out)})
+    first = _first_held_out(whole)
+    return Corpus(_part(whole, 0, first), _part(whole, first, None), whole, facts)
+
+
+def _shards(paths: Sequence[str], folder: Path, split: bool, tell: Tell | None) -> Shards:
+    """Shards that are there already are used when their files are still the ones that were asked for."""
+    if folder.exists():
+        found = shards.open(folder)
+        wanted = [(path.as_posix(), path.stat().st_size) for path in find(paths)]
+        if [(source["path"], source["size"]) for source in found.meta.sources] == wanted:
+            return found
+        raise Mistake(
+            f"{folder} was built from other files than {', '.join(paths)}. Choose another folder with --out, or delete it."
+        )
+    return shards.build(paths, folder, split="spaces" if split else "rules", on_progress=tell)
+
+
+def _first_held_out(whole: Shards) -> int:
+    """The first document of the last hundredth, or of the last 100,000 words, whichever is less."""
+    n_documents = whole.meta.n_documents
+    if n_documents < 2:
+        raise Mistake("The corpus is one document, so no part of it can be held out. Give other text with --valid.")
+    begins = whole.sentences[whole.documents[:-1]]  # (documents,) in words
+    least = max(n_documents - max(1, int(n_documents * _PART_HELD_OUT)), 1)
+    return max(least, min(n_documents - 1, int(np.searchsorted(begins, whole.meta.n_words - _MOST_HELD_OUT))))
+
+
+def _part(whole: Shards, first: int, last: int | None) -> Sentences:
+    """The documents from first to last."""
+    documents = whole.documents[first : None if last is None else last + 1]
+    sentences = whole.sentences[documents[0] : documents[-1] + 1]
+    return Sentences(
+        whole.ids[sentences[0] : sentences[-1]], sentences - sentences[0], documents - documents[0], whole.types
+    )
+
+
+def _facts(found: Shards) -> dict[str, object]:
+    meta = found.meta
+    return {"words": meta.n_words, "sentences": meta.n_sentences, "documents": meta.n_documents, "files": meta.sources}

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +14,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from polyseme import __version__
 from polyseme.encoders import Pretrained
 from polyseme.files import write_file
 from polyseme.formats import save
@@ -76,7 +76,7 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective, facts: dict[st
         if last is not None:
             _save(folder, objective.module, optimizer, last)
         raise
-    provenance = {"polyseme": __version__, "recipe": recipe.model_dump(), **facts, "metrics": log.last_measured()}
+    provenance = {"polyseme": version("polyseme"), "recipe": recipe.model_dump(), **facts, "metrics": log.last_measured()}
     save(objective.pretrained(provenance), folder / "model", force=True)
 
 

@@ -1,0 +1,125 @@
+"""One call from raw text to a model on disk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from polyseme.encoders import Pretrained
+from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
+from polyseme.errors import Mistake
+from polyseme.files import locked, write_file
+from polyseme.formats import load, save
+from polyseme.layers.softmax import Softmax
+from polyseme.pretrain import static
+from polyseme.pretrain.corpus import Corpus, Sentences, prepare
+from polyseme.pretrain.elmo import MARKERS, BiLm, ElmoObjective, Text
+from polyseme.pretrain.recipes import ElmoRecipe, Recipe, StaticRecipe
+from polyseme.pretrain.rows import Rows
+from polyseme.pretrain.run import Report, run
+from polyseme.text.characters import CharacterTokenizer
+from polyseme.text.vocab import Vocabulary
+
+Tell = Callable[[Report], None]
+
+_VALID_ROWS, _VALID_UNROLL = 16, 64
+
+
+def pretrain(
+    recipe: Recipe,
+    corpus: Sequence[str],
+    out: Path,
+    valid: Sequence[str] = (),
+    init: Path | None = None,
+    split: bool = False,
+    tell: Tell = lambda report: None,
+) -> Path:
+    """Make an encoder from raw text in the folder `out`; killed at any moment, the same call goes on where it was."""
+    with locked(out):
+        _same_run(out, recipe, corpus, valid, init, split)
+        if (out / "model").exists():
+            return out
+        text = prepare(corpus, valid, out, split, lambda done, total: tell(Report("Reading", done, total)))
+        if isinstance(recipe, StaticRecipe):
+            _static(text, recipe, out, tell)
+        elif isinstance(recipe, ElmoRecipe):
+            objective = _elmo(text, recipe, load(init) if init else None)
+            for report in run(out, recipe, objective, text.facts):
+                tell(report)
+        shutil.rmtree(out / "corpus")
+        shutil.rmtree(out / "valid", ignore_errors=True)
+    return out
+
+
+def _same_run(
+    out: Path, recipe: Recipe, corpus: Sequence[str], valid: Sequence[str], init: Path | None, split: bool
+) -> None:
+    """A folder belongs to one recipe and one text: another one is refused before anything is computed."""
+    facts = {
+        "recipe": recipe.model_dump(mode="json"),
+        "corpus": list(corpus),
+        "valid": list(valid),
+        "init": str(init) if init else None,
+        "split": split,
+    }
+    path = out / "run.json"
+    if not path.exists():
+        write_file(path, json.dumps(facts, indent=1))
+        return
+    begun = json.loads(path.read_text())
+    if different := [name for name in facts if begun.get(name) != facts[name]]:
+        raise Mistake(
+            f"{out} was begun with another {' and '.join(different)}. Give the same as in {path} to go on, "
+            "or choose another folder."
+        )
+
+
+def _static(text: Corpus, recipe: StaticRecipe, out: Path, tell: Tell) -> None:
+    made = static.train(text, recipe, out, lambda done, total: tell(Report("Training", done, total)))
+    provenance = {"polyseme": version("polyseme"), "recipe": recipe.model_dump(), **text.facts}
+    save(Pretrained(made.tokenizer, made.encoder, provenance), out / "model", force=True)
+
+
+def _elmo(text: Corpus, recipe: ElmoRecipe, init: Pretrained | None) -> ElmoObjective:
+    torch.manual_seed(recipe.seed)
+    config, encoder = recipe.encoder, None
+    if init is not None:
+        if not isinstance(init.encoder, ElmoEncoder):
+            raise Mistake(f"--init wants an ELMo; found one of the family {init.encoder.family!r}.")
+        encoder, config = init.encoder, init.encoder.config
+    encoder = encoder or ElmoEncoder(config)
+    tokenizer, softmax = _output(text, recipe, config, init)
+    rows = _rows(text.train, recipe.rows, recipe.unroll, recipe.seed, recipe)
+    held_out = _rows(text.valid, min(_VALID_ROWS, len(text.valid.ids)), _VALID_UNROLL, 0, None)
+    if rows.steps_an_epoch == 0:
+        raise Mistake(
+            f"The text has {rows.n_places:,} words, too few for {recipe.rows} rows of {recipe.unroll}. "
+            "Give more text, or fewer rows with --set rows=…"
+        )
+    model = BiLm(encoder, softmax).train()
+    return ElmoObjective(
+        recipe, model, tokenizer, Text(rows, text.train.types, tokenizer), Text(held_out, text.valid.types, tokenizer)
+    )
+
+
+def _output(
+    text: Corpus, recipe: ElmoRecipe, config: ElmoConfig, init: Pretrained | None
+) -> tuple[CharacterTokenizer, Softmax]:
+    """The words that are predicted: those of the model that is gone on from, or the most frequent ones of the text."""
+    if init is not None and isinstance(init.lm, Softmax) and isinstance(init.tokenizer, CharacterTokenizer):
+        return init.tokenizer, init.lm
+    vocabulary = Vocabulary.from_shards(text.shards, recipe.n_words, special=MARKERS, unknown=MARKERS[2])
+    vocabulary.check_order()  # the sampled softmax draws frequent words by their place
+    tokenizer = CharacterTokenizer(config.max_characters, vocabulary.words)
+    return tokenizer, Softmax(config.width, len(vocabulary))
+
+
+def _rows(sentences: Sentences, n_rows: int, unroll: int, seed: int, recipe: ElmoRecipe | None) -> Rows:
+    shuffle = recipe.shuffle if recipe else "none"
+    parts = (sentences.ids, sentences.sentences, sentences.documents)
+    return Rows(*parts, n_rows, unroll, seed, shuffle, whole=recipe is None)
