@@ -2,7 +2,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.errors import BadData
@@ -18,6 +18,7 @@ def sliced(content, cuts):
     return [content[start:end] for start, end in pairwise(places)]
 
 
+@settings(deadline=None)
 @given(texts, st.lists(st.integers(0, 1000)))
 def test_where_blocks_end_changes_nothing(text, cuts):
     wanted = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -26,6 +27,7 @@ def test_where_blocks_end_changes_nothing(text, cuts):
     assert list(parts(sliced(wanted, cuts), longest=5)) == whole
 
 
+@settings(deadline=None)
 @given(texts, st.integers(1, 20))
 def test_parts_make_up_the_lines_and_are_never_too_long(text, longest):
     text = text.replace("\r", "")
