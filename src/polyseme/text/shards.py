@@ -1,0 +1,212 @@
+"""A corpus as memory-mapped word ids, sentences and documents."""
+
+import json
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import BadData, BadFile, Mistake, listed
+from polyseme.files import new_folder, sha256, write_file
+from polyseme.text import arrays
+from polyseme.text.chunks import Chunk, chunks, in_order
+from polyseme.text.corpus import find, passages
+from polyseme.text.rows import Rows, RowWriter, rows_of
+from polyseme.text.spellings import Numbering, Types
+from polyseme.text.words import RULES, sentence_ends, words_in
+
+META = "meta.json"
+VERSION = 1
+_PROVISIONAL = "ids.provisional.npy"
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What is in a folder of shards, and where it came from."""
+
+    version: int
+    n_words: int
+    n_sentences: int
+    n_documents: int
+    n_types: int  # the unknown type included
+    n_unknown: int  # words that came when there were max_types already; then the last type stands for them
+    n_bytes: int  # of text, in UTF-8, without line ends
+    rules: int  # of the splitter
+    unicode: str  # whose tables the rules use
+    options: dict[str, Any]
+    sources: list[dict[str, Any]]  # path, size, sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """A corpus on disk. An id is a word type's rank by frequency, so the V most frequent words are those below V."""
+
+    folder: Path
+    meta: Meta
+    ids: NDArray[np.uint32]  # (words,)
+    sentences: NDArray[np.int64]  # (sentences + 1,) where each begins, in ids
+    documents: NDArray[np.int64]  # (documents + 1,) where each begins, in sentences
+    counts: NDArray[np.int64]  # (types,)
+    types: Types
+
+    @property
+    def unknown(self) -> int | None:
+        """The id of words that are no type of their own, where there are any."""
+        return self.meta.n_types - 1 if self.meta.n_unknown else None
+
+    def sentence(self, i: int) -> NDArray[np.uint32]:
+        """The ids of a sentence."""
+        return self.ids[self.sentences[i] : self.sentences[i + 1]]
+
+    def words(self, i: int) -> list[str]:
+        """The words of a sentence."""
+        return self.types.spelling(self.sentence(i))
+
+    def document(self, i: int) -> range:
+        """The sentences of a document."""
+        return range(int(self.documents[i]), int(self.documents[i + 1]))
+
+
+def build(
+    paths: str | Path | Iterable[str | Path],
+    folder: Path,
+    *,
+    layout: str = "auto",
+    field: str = "text",
+    errors: str = "strict",
+    max_types: int = 3_000_000,
+    processes: int | None = None,
+    chunk_characters: int = 1_000_000,
+    on_progress: Callable[[int, int], None] | None = None,
+    force: bool = False,
+) -> Shards:
+    """Split the text of files into words and sentences, once, and write them as shards.
+
+    How many processes split (None: one a core) and how much each gets at a time change nothing in the result.
+    `on_progress` hears how many bytes on disk are done, and of how many. See `corpus.passages` for the first options.
+    """
+    files = find(paths)
+    before = [_size_and_time(file) for file in files]
+    n_total = sum(size for size, _ in before)
+    reading = {"layout": layout, "field": field, "errors": errors}
+    numbering = Numbering(max_types)
+    found = chunks(files, lambda path, on_read: passages(path, **reading, on_read=on_read), chunk_characters)
+    with new_folder(folder, force=force) as temporary:
+        with RowWriter(temporary, ids=_PROVISIONAL) as writer, closing(in_order(_number, found, processes)) as work:
+            for rows, words in work:
+                numbers = numbering.number(words, np.bincount(rows.ids, minlength=len(words)))
+                writer.append(replace(rows, ids=numbers[rows.ids]))
+                if on_progress is not None:
+                    on_progress(rows.n_read, n_total)
+        if not writer.n_ids:
+            raise Mistake(f"No word in {listed(map(str, files))}. Name files with text in them.")
+        ranks, n_unknown = numbering.write(temporary)
+        _rank(temporary, ranks)
+        n_types = len(ranks) if n_unknown else len(ranks) - 1
+        options = {**reading, "max_types": max_types}
+        meta = _meta(writer, n_types, n_unknown, options, _sources(files, before))
+        write_file(temporary / META, json.dumps(asdict(meta), indent=1))
+    return open(folder)
+
+
+def open(folder: Path) -> Shards:
+    """The shards in a folder, mapped into memory; sizes and types of all files are checked first."""
+    try:
+        meta = _read_meta(folder)
+        sentences = _offsets(folder / "sentences.npy", meta.n_sentences, meta.n_words)
+        documents = _offsets(folder / "documents.npy", meta.n_documents, meta.n_sentences)
+        type_offsets = _offsets(folder / "type_offsets.npy", meta.n_types)
+        return Shards(
+            folder=folder,
+            meta=meta,
+            ids=arrays.mapped(folder / "ids.npy", np.uint32, meta.n_words),
+            sentences=sentences,
+            documents=documents,
+            counts=arrays.mapped(folder / "counts.npy", np.int64, meta.n_types),
+            types=Types(arrays.mapped(folder / "types.npy", np.uint8, int(type_offsets[-1])), type_offsets),
+        )
+    except BadFile as error:
+        raise BadFile(f"{error} Build the shards again.") from None
+
+
+def _number(chunk: Chunk) -> tuple[Rows, list[str]]:
+    """The words of a chunk, numbered in the order they first come in, and those words."""
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+
+    def encode(string: str) -> tuple[list[int], list[int]]:
+        words = words_in(string)
+        return [numbers[word] for word in words], sentence_ends(words)
+
+    return rows_of(chunk, encode), list(numbers)
+
+
+def _rank(folder: Path, ranks: NDArray[np.uint32]) -> None:
+    """Turn provisional ids, which number words as they came, into ranks."""
+    with arrays.Growing(folder / "ids.npy", np.uint32) as ids:
+        for block in arrays.blocks(folder / _PROVISIONAL, np.uint32):
+            ids.append(ranks[block])
+    (folder / _PROVISIONAL).unlink()
+
+
+def _size_and_time(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def _sources(files: list[Path], before: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Where the words came from; a file that has changed since the start is refused."""
+    sources = []
+    for file, then in zip(files, before, strict=True):
+        sources.append({"path": file.as_posix(), "size": then[0], "sha256": sha256(file)})
+        if _size_and_time(file) != then:
+            raise BadData("the file changed while it was read. Build again when it is complete.", file)
+    return sources
+
+
+def _meta(
+    writer: RowWriter, n_types: int, n_unknown: int, options: dict[str, Any], sources: list[dict[str, Any]]
+) -> Meta:
+    return Meta(
+        version=VERSION,
+        n_words=writer.n_ids,
+        n_sentences=writer.n_sentences,
+        n_documents=writer.n_documents,
+        n_types=n_types,
+        n_unknown=n_unknown,
+        n_bytes=writer.n_bytes,
+        rules=RULES,
+        unicode=unicodedata.unidata_version,
+        options=options,
+        sources=sources,
+    )
+
+
+def _read_meta(folder: Path) -> Meta:
+    path = folder / META
+    if not path.is_file():
+        raise BadFile(f"No {META} in {folder}; found {listed(sorted(file.name for file in folder.glob('*')))}.")
+    try:
+        meta = Meta(**json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise BadFile(f"{path} is damaged: {error}.") from None
+    if meta.version != VERSION:
+        raise BadFile(f"{path} is of version {meta.version!r}; this polyseme reads {VERSION}.")
+    numbers = (meta.n_words, meta.n_sentences, meta.n_documents, meta.n_types)
+    if not all(isinstance(number, int) and number > 0 for number in numbers):
+        raise BadFile(f"{path} is damaged: its counts of words, sentences, documents and types are {numbers}.")
+    return meta
+
+
+def _offsets(path: Path, n_rows: int, end: int | None = None) -> NDArray[np.int64]:
+    """Where each row begins, mapped; the first must be 0, and the last, where it is known, the end."""
+    offsets = arrays.mapped(path, np.int64, n_rows + 1)
+    if offsets[0] != 0 or offsets[-1] != (offsets[-1] if end is None else end):
+        raise BadFile(f"{path} goes from {offsets[0]} to {offsets[-1]}; wanted 0 to {end}.")
+    return offsets

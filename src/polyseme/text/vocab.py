@@ -1,0 +1,146 @@
+"""The words an encoder knows by number, most frequent first."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import BadData, BadFile, Mistake, listed
+from polyseme.files import write_file
+from polyseme.text.shards import Shards
+
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words and their ids: the special ones first, then the others by falling frequency.
+
+    >>> vocabulary = Vocabulary(("<unk>", "the", "cat"), n_special=1, unknown="<unk>")
+    >>> vocabulary.ids(["the", "dog"]).tolist()
+    [1, 0]
+    """
+
+    words: tuple[str, ...]
+    counts: tuple[int, ...] | None = None  # of every word; a special one that no text spells has 0
+    n_special: int = 0
+    unknown: str | None = None  # the special word that stands for all others
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise Mistake("A vocabulary wants at least one word; found none.")
+        if len(self._numbers) != len(self.words):
+            word = next(word for number, word in enumerate(self.words) if self._numbers[word] != number)
+            first, last = self.words.index(word), self._numbers[word]
+            raise Mistake(f"{word!r} is in the vocabulary twice, as {first} and as {last}. Take one of them out.")
+        if self.unknown is not None and self.unknown not in self.words[: self.n_special]:
+            special = listed(self.words[: self.n_special])
+            raise Mistake(f"unknown={self.unknown!r} is none of the special words, which are: {special}.")
+        if self.counts is not None and len(self.counts) != len(self.words):
+            raise Mistake(f"A vocabulary wants a count a word; found {len(self.counts)} for {len(self.words)} words.")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._numbers
+
+    def ids(self, words: Iterable[str]) -> NDArray[np.int64]:
+        """The ids of words; those that are not in the vocabulary get the unknown word's."""
+        words = list(words)
+        ids = self._find(words)
+        if ids.size and ids.min() < 0:
+            strangers = [repr(word) for word in dict.fromkeys(words) if word not in self]
+            raise Mistake(f"Not in the vocabulary, which has no unknown word: {listed(strangers)}. Leave them out.")
+        return ids
+
+    def ids_of_types(self, shards: Shards) -> NDArray[np.int64]:
+        """This vocabulary's id of each word type of a corpus; -1 for an unknown one where there is no word for it.
+
+        The words of a sentence are then `ids[shards.sentence(i)]`.
+        """
+        starts = range(0, len(shards.types), _BLOCK)
+        return np.concatenate([self._find(shards.types.between(start, start + _BLOCK)) for start in starts])
+
+    def check_order(self) -> None:
+        """Refuse a vocabulary that is not sorted by falling count, as log-uniform sampling and cut-offs need it."""
+        if self.counts is None:
+            raise Mistake("The order of a vocabulary without counts cannot be checked. Take one from shards.")
+        counts = np.array(self.counts[self.n_special :], dtype=np.int64)
+        rises = np.flatnonzero(np.diff(counts) > 0)
+        if len(rises):
+            place = self.n_special + int(rises[0])
+            found = " before ".join(f"{self.words[i]!r} ({self.counts[i]:,} times)" for i in (place, place + 1))
+            raise Mistake(
+                f"The vocabulary is not sorted by falling count: {found}, as {place} and {place + 1}. Sort it."
+            )
+
+    def write(self, path: Path) -> None:
+        """Write one word a line; counts are not kept."""
+        for place, word in enumerate(self.words):
+            if not word or "\n" in word or word.encode(errors="replace").decode() != word:  # half a surrogate pair
+                raise Mistake(
+                    f"Word {place}, {word!r}, cannot be a line of {path.name}. Take it out of the vocabulary."
+                )
+        write_file(path, "".join(f"{word}\n" for word in self.words))
+
+    @classmethod
+    def read(cls, path: Path, n_special: int = 0, unknown: str | None = None) -> Self:
+        r"""The vocabulary in a file of one word a line. Lines end with \n alone: other marks are words of BERT's."""
+        if not path.is_file():
+            found = listed(sorted(file.name for file in path.parent.glob("*")))
+            raise BadFile(f"No {path.name} in {path.parent}. Found: {found}. Copy it beside them.")
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise BadData(f"this line is not UTF-8 ({error.reason}). Save the file as UTF-8.", path, line) from None
+        words = text.removesuffix("\n").split("\n")
+        if all(word.endswith("\r") for word in words):  # written on Windows
+            words = [word[:-1] for word in words]
+        _check_lines(words, path)
+        return cls(tuple(words), n_special=n_special, unknown=unknown)
+
+    @classmethod
+    def from_shards(
+        cls,
+        shards: Shards,
+        size: int | None = None,
+        min_count: int = 1,
+        special: Sequence[str] = ("<unk>",),
+        unknown: str | None = "<unk>",
+    ) -> Self:
+        """The most frequent words of a corpus, found `min_count` times or more; `size` counts the special words too."""
+        if size is not None and size <= len(special):
+            raise Mistake(f"size={size} leaves no word beside {len(special)} special ones. Choose a larger one.")
+        counts = shards.counts[: shards.unknown]
+        n = int(np.searchsorted(-counts, -min_count, side="right"))
+        n = n if size is None else min(n, size)
+        found = dict(zip(shards.types.between(0, n), counts[:n].tolist(), strict=True))
+        # a text may spell a special word: it is one then, as it will be when the text is encoded
+        words = [*special, *(word for word in found if word not in special)][:size]
+        return cls(tuple(words), tuple(found.get(word, 0) for word in words), len(special), unknown)
+
+    def _find(self, words: list[str]) -> NDArray[np.int64]:
+        unknown = -1 if self.unknown is None else self._numbers[self.unknown]
+        return np.array([self._numbers.get(word, unknown) for word in words], dtype=np.int64)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+
+def _check_lines(words: list[str], path: Path) -> None:
+    if words == [""]:
+        raise BadData("the file is empty; one word a line was wanted.", path)
+    seen: dict[str, int] = {}
+    for number, word in enumerate(words, start=1):
+        if not word:
+            raise BadData("this line is empty; each wants a word. Take it out.", path, number)
+        if word in seen:
+            raise BadData(f"{word!r} is on line {seen[word]} already. Take one of them out.", path, number)
+        seen[word] = number
