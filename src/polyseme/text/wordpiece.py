@@ -27,7 +27,7 @@ class WordPiece:
     neighbours: every word has at least half of that as context on each side.
     """
 
-    backend: tokenizers.Tokenizer
+    backend: tokenizers.Tokenizer = field(repr=False)
     settings: dict[str, Any] = field(default_factory=dict)  # what tokenizer_config.json says
     window: int = 512  # positions of a sequence, special ones included
     overlap: int = 128
