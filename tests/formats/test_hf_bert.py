@@ -214,6 +214,17 @@ def test_every_storage_gives_the_same_vectors(make):
         assert pretrained.provenance["weights"] == name
 
 
+def test_parts_made_by_transformers_are_read(make):
+    folder, model = make()
+    wanted = top(hf_bert.read(folder))
+    (folder / "model.safetensors").unlink()
+    model.save_pretrained(folder, max_shard_size="20KB")
+    assert len(list(folder.glob("*.safetensors"))) > 1
+    pretrained = hf_bert.read(folder)
+    assert pretrained.provenance["weights"] == "model.safetensors.index.json"
+    assert torch.equal(top(pretrained), wanted)
+
+
 def test_names_without_prefix_are_read(make):
     folder, _ = make()
     wanted, tensors = top(hf_bert.read(folder)), tensors_of(folder)

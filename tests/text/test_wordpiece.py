@@ -231,6 +231,23 @@ def test_windows_of_pairs_lose_no_word_of_the_second_text(tokenizer):
     assert found == sorted(found)
 
 
+@pytest.mark.parametrize("window", [5, 6, 16])
+@pytest.mark.parametrize(
+    "first, second", [("the crack " * 9, ""), ("", "the crack " * 9), ("the " * 9, "crack " * 9), ("", "")]
+)
+def test_windows_of_strange_pairs_hold_together(tokenizer, window, first, second):
+    pair = texts(first, second)
+    batch = tokenizer.with_window(window).encode_pairs(pair[:1], pair[1:], long="windows")
+    assert batch.lengths.max() <= window
+    assert int(batch.n_words.sum()) == len(pair[0].spans) + len(pair[1].spans)
+    assert batch.ids[-1] == tokenizer.id_of("sep")
+
+
+def test_an_unknown_way_with_long_pairs_is_refused(tokenizer):
+    with pytest.raises(Mistake, match="long='window' is not known"):
+        tokenizer.encode_pairs([], [], long="window")
+
+
 def test_lists_of_unequal_length_are_no_pairs(tokenizer):
     with pytest.raises(Mistake, match="found 1 and 2"):
         tokenizer.encode_pairs(texts("a"), texts("a", "b"))

@@ -32,7 +32,7 @@ class BertConfig(BaseModel):
     attention_probs_dropout_prob: float = Field(0.1, ge=0, le=1)
     max_position_embeddings: int = Field(512, ge=1, le=10_000_000)
     type_vocab_size: int = Field(2, ge=1, le=100_000)
-    initializer_range: float = Field(0.02, ge=0)
+    initializer_range: float = Field(0.02, gt=0)
     layer_norm_eps: float = Field(1e-12, ge=0)
     pad_token_id: int | None = 0
     position_embedding_type: str = "absolute"

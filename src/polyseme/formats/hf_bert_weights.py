@@ -20,7 +20,7 @@ def build(
 ) -> tuple[BertEncoder, BertHeads | None, list[str]]:
     """An encoder, its heads where there are any, and the names of the tensors that are neither.
 
-    Nothing is read before all names and shapes fit the config; `source` is how errors call the tensors' file.
+    Names and shapes are checked before the encoder takes memory; `source` is how errors call the tensors' file.
     """
     theirs = _by_canonical_name(tensors, source)
     for tied, name in TIED.items():

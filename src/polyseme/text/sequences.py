@@ -111,6 +111,6 @@ def _shortened(first: Pieces, second: Pieces, room: int) -> list[tuple[Window, W
 def _beside(first: Pieces, second: Pieces, room: int, overlap: int) -> list[tuple[Window, Window]]:
     """The first text, cut at half of the room, beside each window of the second."""
     n_first = min(len(first.words), max(room // 2, room - len(second.words)))
-    rest = room - n_first
+    rest = max(1, room - n_first)  # an empty second text needs none
     found = windows(second.words, second.n_words, rest, min(overlap, rest // 2))
     return [(Window(0, n_first, 0, 0 if i else first.n_words), window) for i, window in enumerate(found)]

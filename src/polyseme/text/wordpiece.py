@@ -69,8 +69,8 @@ class WordPiece:
 
     @property
     def n_pieces(self) -> int:
-        """The size of the vocabulary."""
-        return int(self.backend.get_vocab_size())
+        """How many rows a table of all pieces has."""
+        return 1 + max(self.backend.get_vocab().values(), default=-1)
 
     def id_of(self, special: Literal["pad", "unk", "cls", "sep", "mask"]) -> int:
         """The id of a special piece."""
@@ -96,6 +96,8 @@ class WordPiece:
         """
         if len(firsts) != len(seconds):
             raise Mistake(f"Pairs need two lists of one length; found {len(firsts)} and {len(seconds)} texts.")
+        if long not in ("cut", "windows"):
+            raise Mistake(f"long={long!r} is not known. Use 'cut' or 'windows'.")
         cut = self._cut([*firsts, *seconds])
         parts = paired(cut, self.window - 3, self.overlap, long)
         return join(cut, parts, 2, self.id_of("cls"), self.id_of("sep"))
