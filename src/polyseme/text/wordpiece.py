@@ -24,7 +24,7 @@ class WordPiece:
     """WordPiece over the raw string, as transformers does it: [CLS] pieces [SEP], or [CLS] pieces [SEP] pieces [SEP].
 
     A text with more pieces than `window` holds becomes several sequences, which share `overlap` pieces with their
-    neighbours: every word has at least half of that as context on each side.
+    neighbours: every word has about half of that as context on each side, or more.
     """
 
     backend: tokenizers.Tokenizer = field(repr=False)
