@@ -11,6 +11,7 @@ __all__ = ["Encoder", "Family", "Pretrained", "family"]
 FAMILIES = {
     "static": "polyseme.encoders.static",
     "awd_lstm": "polyseme.encoders.awd_lstm",
+    "bert": "polyseme.encoders.bert",
 }
 
 

@@ -1,0 +1,123 @@
+"""BERT (Devlin et al. 2019): a transformer whose words see their whole sentence at every layer."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.encoders.bert_config import ACTIVATIONS, BertConfig, initialise, refuse
+from polyseme.encoders.bert_heads import BertHeads
+from polyseme.encoders.encoder import Encoder, Family
+from polyseme.errors import Mistake
+from polyseme.layers.attention import Runs, SelfAttention
+from polyseme.text.wordpiece import WordPiece
+from polyseme.types import Batch, Encoding, State
+
+_CHUNK = 1024  # positions; what the feed-forward layer widens them to then stays in the processor's cache
+
+
+class BertEncoder(Encoder):
+    """Layers: the sum of the embeddings, then the output of each block. The pooler goes with it where there is one."""
+
+    config: BertConfig
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        refuse(config)
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.stack = nn.ModuleList(Block(config) for _ in range(config.num_hidden_layers))
+        self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if config.pooler else None
+        self.apply(partial(initialise, spread=config.initializer_range))
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return (self.config.hidden_size,) * (len(self.stack) + 1)
+
+    def blocks(self) -> list[nn.Module]:
+        return [self.embeddings, *self.stack]
+
+    def forward(self, batch: Batch, state: State | None = None) -> Encoding:
+        runs = Runs.of(batch.offsets)
+        layers = [runs.arranged(self.embeddings(batch))]  # each (positions, width)
+        for block in self.stack:
+            layers.append(block(layers[-1], runs))
+        return Encoding(tuple(runs.restored(layer) for layer in layers), batch.offsets)
+
+    def pooled(self, encoding: Encoding) -> Tensor:
+        """(sequences, width): what the pooler makes of each sequence's [CLS]."""
+        if self.pooler is None:
+            raise Mistake("This BERT has no pooler (its file left it out). Pool its words instead, by their mean.")
+        return torch.tanh(self.pooler(encoding.layers[-1][encoding.offsets[:-1]]))
+
+
+class Embeddings(nn.Module):
+    """Piece, segment and position: one vector each, summed."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.words = _table(config.vocab_size, config.hidden_size)
+        self.positions = _table(config.max_position_embeddings, config.hidden_size)
+        self.segments = _table(config.type_vocab_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, batch: Batch) -> Tensor:
+        segments = self.segments.weight[0] if batch.segments is None else self._segments(batch.segments)
+        summed = self.words(batch.ids) + segments + self.positions(self._places(batch))  # (positions, width)
+        normed: Tensor = self.dropout(self.norm(summed))
+        return normed
+
+    def _places(self, batch: Batch) -> Tensor:
+        """Each position's place in its sequence."""
+        longest, room = int(batch.lengths.max()) if batch.n_sequences else 0, self.positions.num_embeddings
+        if longest > room:
+            raise Mistake(
+                f"A sequence has {longest} pieces; this encoder has {room} positions. Cut longer texts into windows: "
+                f"tokenizer.with_window({room})."
+            )
+        return torch.arange(len(batch.ids), device=batch.ids.device) - batch.offsets[:-1].repeat_interleave(
+            batch.lengths
+        )
+
+    def _segments(self, segments: Tensor) -> Tensor:
+        if self.segments.num_embeddings == 1:
+            raise Mistake("This encoder knows one segment only (type_vocab_size 1); it cannot read pairs of texts.")
+        rows: Tensor = self.segments(segments)
+        return rows
+
+
+class Block(nn.Module):
+    """Self-attention, then a feed-forward layer; each is added to what it read, and the sum normalised."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        width, eps = config.hidden_size, config.layer_norm_eps
+        self.attention = SelfAttention(width, config.num_attention_heads, config.attention_probs_dropout_prob)
+        self.attention_norm = nn.LayerNorm(width, eps=eps)
+        self.inner = nn.Linear(width, config.intermediate_size)
+        self.outer = nn.Linear(config.intermediate_size, width)
+        self.norm = nn.LayerNorm(width, eps=eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.activation = ACTIVATIONS[config.hidden_act]
+
+    def forward(self, rows: Tensor, runs: Runs) -> Tensor:
+        rows = self.attention_norm(self.dropout(self.attention(rows, runs)) + rows)
+        if torch.is_grad_enabled() or rows.device.type != "cpu" or len(rows) <= _CHUNK:
+            return self._feed_forward(rows)
+        return torch.cat([self._feed_forward(part) for part in torch.split(rows, _CHUNK)])
+
+    def _feed_forward(self, rows: Tensor) -> Tensor:
+        wide = self.activation(self.inner(rows))  # (positions, intermediate width)
+        normed: Tensor = self.norm(self.dropout(self.outer(wide)) + rows)
+        return normed
+
+
+def _table(n: int, width: int) -> nn.Embedding:
+    """Rows without values: nn.Embedding's own normal_() on the meta device imports torch's compiler, for seconds."""
+    return nn.Embedding(n, width, _weight=torch.empty(n, width))
+
+
+FAMILY = Family("bert", BertConfig, BertEncoder, WordPiece, BertHeads)

@@ -1,0 +1,57 @@
+"""One vector a text as sentence-transformers makes it: over all pieces, [CLS] and [SEP] included."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from polyseme.encoders.pretrained import Pretrained
+from polyseme.errors import Mistake
+from polyseme.layers.pool import mean
+from polyseme.text.batches import groups, take
+from polyseme.text.wordpiece import WordPiece
+from polyseme.text.words import to_text
+from polyseme.types import Encoding
+
+_BUDGET = 8192  # positions a batch
+
+
+def sentence_vectors(pretrained: Pretrained, texts: Sequence[str]) -> NDArray[np.float32]:
+    """(texts, width), pooled as the model's own files say (provenance["sentence"]), or by the mean if they do not.
+
+    embed(level="text") is another thing: the mean over words. This one cuts a long text off, as its original does.
+    """
+    settings = {"pooling": "mean", "normalise": False} | pretrained.provenance.get("sentence", {})
+    pool = _POOLS.get(settings["pooling"])
+    if pool is None or settings.get("other_modules"):
+        raise Mistake(f"This model makes sentence vectors by {settings}; known are the poolings mean and cls alone.")
+    if not isinstance(pretrained.tokenizer, WordPiece):
+        raise Mistake(f"Sentence vectors need WordPiece; found {type(pretrained.tokenizer).__name__}. Use embed().")
+    window = min(settings.get("max_pieces", pretrained.tokenizer.window), pretrained.tokenizer.window)
+    whole = pretrained.tokenizer.with_window(window).encode([to_text(text) for text in texts])
+    firsts = torch.searchsorted(whole.texts, torch.arange(len(texts)))  # the first window of each text
+    found = torch.zeros(len(texts), pretrained.encoder.widths[-1])
+    training = pretrained.encoder.training
+    pretrained.encoder.eval()
+    try:
+        with torch.inference_mode():
+            for group in groups(whole.lengths[firsts], _BUDGET):
+                found[group] = pool(pretrained.encoder(take(whole, firsts[group])))
+    finally:
+        pretrained.encoder.train(training)
+    vectors: NDArray[np.float32] = (F.normalize(found) if settings["normalise"] else found).numpy()
+    return vectors
+
+
+def _mean(encoding: Encoding) -> Tensor:
+    return mean(encoding.layers[-1], encoding.offsets)
+
+
+def _cls(encoding: Encoding) -> Tensor:
+    return encoding.layers[-1][encoding.offsets[:-1]]
+
+
+_POOLS = {"mean": _mean, "cls": _cls}

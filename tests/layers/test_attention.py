@@ -1,0 +1,76 @@
+import pytest
+import torch
+
+from polyseme.errors import Mistake
+from polyseme.layers.attention import Runs, SelfAttention
+from polyseme.text.batches import offsets_of
+
+LENGTHS = [[4, 4, 4], [1, 2, 2, 5], [5, 1, 5, 2, 1], [3], [2, 0, 2], []]
+
+
+def reference(attention, rows):
+    """One sequence by the formula of the paper, a head at a time."""
+    query, key, value = attention.qkv(rows).chunk(3, dim=-1)
+    width = attention.width // attention.n_heads
+    heads = []
+    for q, k, v in zip(query.split(width, 1), key.split(width, 1), value.split(width, 1), strict=True):
+        heads.append(torch.softmax(q @ k.T / width**0.5, dim=-1) @ v)
+    return attention.out(torch.cat(heads, dim=1))
+
+
+def attend(attention, rows, offsets):
+    runs = Runs.of(offsets)
+    return runs.restored(attention(runs.arranged(rows), runs))
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_each_sequence_attends_to_itself_alone(lengths):
+    torch.manual_seed(0)
+    attention, rows = SelfAttention(12, 3), torch.randn(sum(lengths), 12)
+    found = attend(attention, rows, offsets_of(torch.tensor(lengths, dtype=torch.long)))
+    wanted = [reference(attention, part) for part in rows.split(lengths)] if lengths else [rows]
+    assert torch.allclose(found, torch.cat(wanted), atol=1e-6)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS[:-1], ids=str)
+def test_rows_are_put_back_where_they_were(lengths):
+    runs = Runs.of(offsets_of(torch.tensor(lengths)))
+    rows = torch.arange(sum(lengths))
+    assert torch.equal(runs.restored(runs.arranged(rows)), rows)
+    assert sum(n * length for n, length in runs.shapes) == len(rows)
+
+
+def test_equal_lengths_share_a_run_wherever_they_stand():
+    assert Runs.of(offsets_of(torch.tensor([5, 1, 5, 1, 5]))).shapes == [(2, 1), (3, 5)]
+
+
+def test_sorted_sequences_are_not_moved():
+    assert Runs.of(offsets_of(torch.tensor([1, 1, 2, 5, 5]))).order is None
+    assert Runs.of(offsets_of(torch.tensor([5, 5, 2]))).order is None
+
+
+@pytest.mark.parametrize("lengths", LENGTHS[:-1], ids=str)
+def test_gradients_are_those_of_the_formula(lengths):
+    torch.manual_seed(0)
+    attention = SelfAttention(8, 2).double()
+    rows = torch.randn(sum(lengths), 8, dtype=torch.double, requires_grad=True)
+    weights = torch.randn(sum(lengths), 8, dtype=torch.double)
+    found = attend(attention, rows, offsets_of(torch.tensor(lengths)))
+    wanted = torch.cat([reference(attention, part) for part in rows.split(lengths)])
+    wrt = [rows, *attention.parameters()]
+    ours = torch.autograd.grad((found * weights).sum(), wrt)
+    theirs = torch.autograd.grad((wanted * weights).sum(), wrt)
+    assert all(torch.allclose(a, b, atol=1e-10) for a, b in zip(ours, theirs, strict=True))
+
+
+def test_dropout_acts_in_training_only():
+    torch.manual_seed(0)
+    attention, rows, offsets = SelfAttention(8, 2, dropout=0.5), torch.randn(6, 8), torch.tensor([0, 3, 6])
+    assert not torch.equal(attend(attention, rows, offsets), attend(attention, rows, offsets))
+    attention.eval()
+    assert torch.equal(attend(attention, rows, offsets), attend(attention, rows, offsets))
+
+
+def test_heads_must_share_the_width():
+    with pytest.raises(Mistake, match="10 cannot be shared among 3 heads"):
+        SelfAttention(10, 3)
