@@ -211,7 +211,7 @@ def test_every_storage_gives_the_same_vectors(make):
         pretrained = hf_bert.read(folder)
         assert torch.equal(top(pretrained), wanted)
         assert pretrained.lm.masked is not None
-        assert pretrained.provenance["weights"] == name
+        assert pretrained.provenance["source"]["file"] == name
 
 
 def test_parts_made_by_transformers_are_read(make):

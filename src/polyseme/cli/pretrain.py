@@ -10,7 +10,9 @@ LISTS = ("--corpus", "--valid", "--set")
 
 def run(
     recipe: str | None = typer.Argument(None, help="What to make, such as static or elmo-tiny; see --recipes."),
-    corpus: list[str] = typer.Option([], "--corpus", help="Files, folders or globs of txt, jsonl, parquet (.gz, .zst)."),
+    corpus: list[str] = typer.Option(
+        [], "--corpus", help="Files, folders or globs of txt, jsonl, parquet (.gz, .zst)."
+    ),
     out: Path | None = typer.Option(None, "--out", "-o", help="The run's folder; its model is found there afterwards."),
     valid: list[str] = typer.Option([], "--valid", help="Text held out; without it a part of the corpus is."),
     init: Path | None = typer.Option(None, "--init", help="A model to go on from."),

@@ -21,6 +21,7 @@ _CHUNK = 1024  # positions; what the feed-forward layer widens them to then stay
 class BertEncoder(Encoder):
     """Layers: the sum of the embeddings, then the output of each block. The pooler goes with it where there is one."""
 
+    family = "bert"
     config: BertConfig
 
     def __init__(self, config: BertConfig) -> None:

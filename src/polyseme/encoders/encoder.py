@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
 from torch import nn
 
+from polyseme.errors import Mistake
 from polyseme.text.tokenizer import Tokenizer
 from polyseme.types import Batch, Encoding, State
+
+
+Directions = Literal["forward", "backward", "both"]
 
 
 class Encoder(nn.Module):
@@ -30,6 +34,12 @@ class Encoder(nn.Module):
 
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
         raise NotImplementedError
+
+    def directed(self, encoding: Encoding, directions: Directions) -> Encoding:
+        """What one direction of reading gave; most encoders do not read in two."""
+        if directions != "both":
+            raise Mistake(f"directions={directions!r} is for encoders that read in two; this is {self.family}.")
+        return encoding
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from polyseme.encoders.encoder import Encoder
+from polyseme.encoders.encoder import Directions, Encoder
 from polyseme.errors import Mistake
 from polyseme.layers.mix import Layers, choose
-from polyseme.layers.pool import mean, to_words
+from polyseme.layers.pool import to_words, total
 from polyseme.text.batches import groups, take
 from polyseme.text.tokenizer import Tokenizer
 from polyseme.text.words import to_text
@@ -47,20 +47,29 @@ class Pretrained:
     lm: nn.Module | None = None  # the output layer it was pretrained with; many files leave it out
 
     def embed(
-        self, texts: Iterable[str | Sequence[str]], layers: Layers = "top", level: Level = "word"
+        self,
+        texts: Iterable[str | Sequence[str]],
+        layers: Layers = "top",
+        level: Level = "word",
+        directions: Directions = "both",
     ) -> list[Array] | Array:
-        """One (words, width) array a text; for level="text" one (texts, width) array of mean vectors.
+        """One (words, width) array a text; for level="text" one (texts, width) array of the means over its words.
 
-        A text is a string, or the list of its words where it is split already.
+        A text is a string, or the list of its words where it is split already. `directions` is for encoders that read
+        both ways: "forward" or "backward" gives one half of every layer.
         """
-        vectors = [embedded.vectors for embedded in self.stream(texts, layers, level)]
+        vectors = [embedded.vectors for embedded in self.stream(texts, layers, level, directions)]
         if level != "text":
             return vectors
         axis = 1 if layers == "all" else 0
         return np.concatenate(vectors, axis) if vectors else np.zeros((0, self.encoder.widths[-1]), np.float32)
 
     def stream(
-        self, texts: Iterable[str | Sequence[str]], layers: Layers = "top", level: Level = "word"
+        self,
+        texts: Iterable[str | Sequence[str]],
+        layers: Layers = "top",
+        level: Level = "word",
+        directions: Directions = "both",
     ) -> Iterator[Embedded]:
         """The same, one text at a time and in order, with bounded memory."""
         if level not in ("word", "piece", "text"):
@@ -69,9 +78,11 @@ class Pretrained:
             raise Mistake("embed() takes a list of texts; one string was given. Write embed([text]).")
         waiting = iter(texts)
         while window := [to_text(text) for text in islice(waiting, _WINDOW)]:
-            yield from self._embed_window(window, layers, level)
+            yield from self._embed_window(window, layers, level, directions)
 
-    def _embed_window(self, window: list[Text], layers: Layers, level: Level) -> Iterator[Embedded]:
+    def _embed_window(
+        self, window: list[Text], layers: Layers, level: Level, directions: Directions
+    ) -> Iterator[Embedded]:
         whole = self.tokenizer.encode(window)
         found: list[Tensor] = [torch.empty(0)] * whole.n_sequences
         training = self.encoder.training
@@ -80,7 +91,8 @@ class Pretrained:
             with torch.inference_mode():
                 for group in groups(whole.lengths, _BUDGET):
                     batch = take(whole, group)
-                    vectors, offsets = _rows(self.encoder(batch), batch, layers, level)
+                    encoding = self.encoder.directed(self.encoder(batch), directions)
+                    vectors, offsets = _rows(encoding, batch, layers, level)
                     for sequence, start, end in zip(
                         group.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
                     ):
@@ -103,7 +115,7 @@ class Pretrained:
                 case "piece":
                     yield Embedded(text, pieces[starts[first[number]] : starts[first[number + 1]]], vectors)
                 case "text":
-                    yield Embedded(text, [], vectors.mean(-2, keepdims=True) if len(parts) > 1 else vectors)
+                    yield Embedded(text, [], vectors.sum(-2, keepdims=True) / max(1, len(text.spans)))
 
 
 def _rows(encoding: Encoding, batch: Batch, layers: Layers, level: Level) -> tuple[Tensor, Tensor]:
@@ -113,5 +125,5 @@ def _rows(encoding: Encoding, batch: Batch, layers: Layers, level: Level) -> tup
     words = to_words(encoding, batch)
     if level == "word":
         return choose(words.layers, layers), words.offsets
-    pooled = tuple(mean(layer, words.offsets) for layer in words.layers)
+    pooled = tuple(total(layer, words.offsets) for layer in words.layers)  # the mean is over all windows of a text
     return choose(pooled, layers), torch.arange(batch.n_sequences + 1)

@@ -9,14 +9,14 @@ from polyseme.errors import BadFile, Mistake, did_you_mean, listed
 from polyseme.files import new_file, new_folder
 
 # In the order they are tried. Each has sniff(path), read(path) and write(pretrained, path).
-FORMATS = ("native", "fasttext", "word2vec", "glove")
-_FOLDERS = {"native"}
+FORMATS = ("native", "hf_bert", "tf_bert", "elmo_hdf5", "fastai", "fasttext", "word2vec", "glove")
+_FOLDERS = {"native", "hf_bert", "elmo_hdf5", "fastai"}  # what is written is a folder; the others are single files
 
 
 def load(name: str | Path) -> Pretrained:
     """The Pretrained in a file or folder of any known format."""
-    path = Path(name)
-    if not path.exists():
+    path = _model_of(Path(name))
+    if not path.exists() and not _is_prefix(path):
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise BadFile(f"There is no file or folder {str(name)!r}.{did_you_mean(path.name, near)}")
     return format_of(path).read(path)  # type: ignore[no-any-return]
@@ -38,11 +38,22 @@ def format_named(name: str) -> ModuleType:
     return import_module(f"polyseme.formats.{name}")
 
 
-def save(pretrained: Pretrained, path: str | Path, format: str = "native", force: bool = False) -> None:
-    """Write a Pretrained, all of it or nothing."""
+def save(pretrained: Pretrained, path: str | Path, format: str | None = None, force: bool = False) -> None:
+    """Write a Pretrained, all of it or nothing; by default as a folder of ours, which for BERT is Hugging Face's."""
+    format = format or ("hf_bert" if pretrained.encoder.family == "bert" else "native")
     module, path = format_named(format), Path(path)
     with new_folder(path, force) if format in _FOLDERS else new_file(path, force) as temporary:
         module.write(pretrained, temporary)
+
+
+def _model_of(path: Path) -> Path:
+    """The folder of a pretraining run stands for the model in it."""
+    return path / "model" if (path / "run.json").is_file() else path
+
+
+def _is_prefix(path: Path) -> bool:
+    """Whether a path is how the files of a TensorFlow checkpoint begin."""
+    return path.parent.is_dir() and any(path.parent.glob(f"{path.name}.index"))
 
 
 def _beginning(path: Path) -> bytes:

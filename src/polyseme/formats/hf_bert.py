@@ -18,6 +18,8 @@ from polyseme.formats.sentence import sentence_settings
 from polyseme.formats.tensor_files import stored
 from polyseme.text.wordpiece import WordPiece
 
+NAME = "hf_bert"
+
 logger = logging.getLogger(__name__)
 
 _CONFIG_LIMIT = 10_000_000  # bytes
@@ -50,7 +52,7 @@ def read(path: Path) -> Pretrained:
             f"{path}: the tokenizer has {tokenizer.n_pieces} pieces, the encoder {config.vocab_size}. They are of two "
             "models; copy the vocabulary that belongs to these weights."
         )
-    provenance: dict[str, Any] = {"format": "hf_bert", "path": str(path), "weights": weights}
+    provenance: dict[str, Any] = {"source": {"format": NAME, "file": weights}}
     if left_out:
         logger.warning("%s: left out, being no part of the encoder: %s", path / weights, listed(left_out))
         provenance["left_out"] = left_out

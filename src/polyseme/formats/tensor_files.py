@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from polyseme.errors import BadFile, listed
+from polyseme.formats.pth import read_tensors
 
 _SAFE_FLOATS = {"F16", "BF16", "F32", "F64"}
 _INDEX_LIMIT = 100_000_000  # bytes
@@ -55,23 +55,7 @@ def _of_slice(file: Any, name: str) -> Stored:
 
 
 def _torch_file(path: Path) -> dict[str, Stored]:
-    content = _unpickled(path)
-    if not isinstance(content, dict) or not all(isinstance(tensor, Tensor) for tensor in content.values()):
-        raise BadFile(
-            f"{path} holds something else than named tensors; wanted what torch.save(model.state_dict()) makes."
-        )
-    return {str(name): Stored.of(tensor) for name, tensor in content.items()}
-
-
-def _unpickled(path: Path) -> Any:
-    """A torch file, nothing in it run: mapped where it is a zip file, as it is since 2020; read where it is older."""
-    with path.open("rb") as file:
-        zipped = file.read(2) == b"PK"
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=zipped)
-    except Exception as error:  # a pickle can fail in every way; what torch says names the reason
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadFile(f"{path} cannot be read as plain tensors: {reason}. Copy it again, or save it anew.") from None
+    return {name: Stored.of(tensor) for name, tensor in read_tensors(path).items()}
 
 
 def _sharded(read: Callable[[Path], dict[str, Stored]]) -> Callable[[Path], dict[str, Stored]]:

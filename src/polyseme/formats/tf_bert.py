@@ -1,4 +1,4 @@
-"""Google's original BERT checkpoints: their names, shapes and settings in Hugging Face's form."""
+"""Google's original BERT checkpoints, read without TensorFlow by way of Hugging Face's names and settings."""
 
 import json
 import logging
@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from polyseme.errors import BadFile, listed
+from polyseme.encoders import Pretrained
+from polyseme.errors import BadFile, Mistake, listed
+from polyseme.formats.hf_bert import config_from
+from polyseme.formats.hf_bert_weights import build
+from polyseme.formats.tensor_files import Stored
 from polyseme.formats.tf_bert_names import HEADS, WORDS, Settings, hf_name, is_training, shapes
 from polyseme.formats.tf_checkpoint import candidates, find, first_version, names, read_tensor
 from polyseme.formats.tf_index import Entry
+from polyseme.text.wordpiece import WordPiece
+
+NAME = "tf_bert"
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +43,27 @@ def sniff(path: Path) -> bool:
     if not found and not first_version(path):
         return False
     return (_folder(path) / CONFIG).is_file() or any(_is_bert(prefix) for prefix in found)
+
+
+def read(path: Path) -> Pretrained:
+    """The BERT of a checkpoint, with those heads of its pretraining that it holds."""
+    prefix = find(path)
+    source = str(prefix)
+    tensors = {name: Stored.of(torch.tensor(np.ascontiguousarray(t))) for name, t in hf_tensors(prefix).items()}
+    settings = config_from(config(prefix), str(prefix.parent / CONFIG))
+    encoder, heads, _ = build(settings, tensors, source)
+    words = _beside(prefix.parent, VOCAB)
+    tokenizer = WordPiece.of_vocabulary(words, lower_case(prefix), settings.max_position_embeddings)
+    if tokenizer.n_pieces > settings.vocab_size:
+        raise BadFile(
+            f"{words} has {tokenizer.n_pieces} pieces, {source} {settings.vocab_size}. Copy the one it came with."
+        )
+    provenance = {"source": {"format": NAME, "file": prefix.name, "left_out": left_out(prefix)}}
+    return Pretrained(tokenizer, encoder, provenance, heads)
+
+
+def write(pretrained: Pretrained, path: Path) -> None:
+    raise Mistake("TensorFlow's checkpoints are read, not written. Write hf_bert, which is what others read today.")
 
 
 def config(path: Path) -> dict[str, Any]:

@@ -30,9 +30,14 @@ def mean(vectors: Tensor, offsets: Tensor) -> Tensor:
     >>> mean(torch.tensor([[1.0], [3.0], [5.0]]), torch.tensor([0, 2, 2, 3])).tolist()
     [[2.0], [0.0], [5.0]]
     """
+    return total(vectors, offsets) / offsets.diff().clamp(min=1).unsqueeze(1)
+
+
+def total(vectors: Tensor, offsets: Tensor) -> Tensor:
+    """The sum of each sequence's rows."""
     lengths = offsets.diff()
     rows = torch.arange(len(lengths), device=vectors.device).repeat_interleave(lengths)
-    return _mean(vectors, rows, len(lengths))
+    return vectors.new_zeros(len(lengths), vectors.shape[1]).index_add(0, rows, vectors)
 
 
 def _begins_word(words: Tensor) -> Tensor:

@@ -68,7 +68,10 @@ def _best(logs: Tensor, tokenizer: CharacterTokenizer, n: int) -> list[tuple[str
     """The n likeliest words, markers left out."""
     assert tokenizer.vocabulary is not None
     chances, numbers = logs.exp().topk(min(n + 3, len(logs)))
-    words = [(tokenizer.vocabulary[number], chance) for number, chance in zip(numbers.tolist(), chances.tolist(), strict=True)]
+    words = [
+        (tokenizer.vocabulary[number], chance)
+        for number, chance in zip(numbers.tolist(), chances.tolist(), strict=True)
+    ]
     return [(word, chance) for word, chance in words if word not in tokenizer.markers][:n]
 
 

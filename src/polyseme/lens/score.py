@@ -96,7 +96,9 @@ def _score_elmo(pretrained: Pretrained, window: list[Text]) -> list[Score]:
     return [one for one in found if one is not None]
 
 
-def _both_losses(encoder: ElmoEncoder, softmax: Softmax, batch: Batch, targets: torch.Tensor) -> dict[str, torch.Tensor]:
+def _both_losses(
+    encoder: ElmoEncoder, softmax: Softmax, batch: Batch, targets: torch.Tensor
+) -> dict[str, torch.Tensor]:
     """The loss of predicting each position from what stands before it, and from what stands behind it."""
     encoding = encoder(batch)
     losses = {}

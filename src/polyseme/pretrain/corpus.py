@@ -59,7 +59,7 @@ def _shards(paths: Sequence[str], folder: Path, split: bool, tell: Tell | None) 
         if [(source["path"], source["size"]) for source in found.meta.sources] == wanted:
             return found
         raise Mistake(
-            f"{folder} was built from other files than {', '.join(paths)}. Choose another folder with --out, or delete it."
+            f"{folder} was built from other files than {', '.join(paths)}. Choose another --out, or delete it."
         )
     return shards.build(paths, folder, split="spaces" if split else "rules", on_progress=tell)
 

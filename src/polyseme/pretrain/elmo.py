@@ -38,7 +38,9 @@ class BiLm(nn.Module):
         outputs, after = [], []
         for direction in (0, 1):
             begin = direction * len(state) // 2
-            output, new = self._one_direction(words[places[direction]], direction, state[begin : begin + len(state) // 2])
+            output, new = self._one_direction(
+                words[places[direction]], direction, state[begin : begin + len(state) // 2]
+            )
             outputs.append(output)
             after += new
         return torch.stack(outputs), tuple(after)
@@ -58,7 +60,9 @@ class BiLm(nn.Module):
 class ElmoObjective:
     """0.5 * (forward + backward negative log-likelihood), over rows whose state is carried on."""
 
-    def __init__(self, recipe: ElmoRecipe, model: BiLm, tokenizer: CharacterTokenizer, text: Text, held_out: Text) -> None:
+    def __init__(
+        self, recipe: ElmoRecipe, model: BiLm, tokenizer: CharacterTokenizer, text: Text, held_out: Text
+    ) -> None:
         self.recipe, self.module, self.tokenizer, self.text, self.held_out = recipe, model, tokenizer, text, held_out
         self.steps_an_epoch = text.rows.steps_an_epoch
         self.n_steps = recipe.epochs * self.steps_an_epoch

@@ -19,7 +19,7 @@ BEGIN, END = 0, 1  # the markers of a sentence; word type t is t + 2
 
 @dataclass(frozen=True)
 class Window:
-    """One step of both directions, (unroll, rows) each: what a row reads at a place, and what it is to predict there."""
+    """One step of both directions, (unroll, rows) each: what a row reads at a place, and what it should predict."""
 
     forward: Ids
     forward_targets: Ids

@@ -76,7 +76,12 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective, facts: dict[st
         if last is not None:
             _save(folder, objective.module, optimizer, last)
         raise
-    provenance = {"polyseme": version("polyseme"), "recipe": recipe.model_dump(), **facts, "metrics": log.last_measured()}
+    provenance = {
+        "polyseme": version("polyseme"),
+        "recipe": recipe.model_dump(),
+        **facts,
+        "metrics": log.last_measured(),
+    }
     save(objective.pretrained(provenance), folder / "model", force=True)
 
 

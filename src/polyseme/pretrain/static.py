@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _write_text(corpus: Corpus, fold_case: bool, path: Path) -> None:
 
 
 def _lines(words: Any, bounds: list[int]) -> Iterator[str]:
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds):
         for start in range(first, last, _LONGEST):
             yield " ".join(words[start : min(last, start + _LONGEST)]) + "\n"
 

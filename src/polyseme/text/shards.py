@@ -81,6 +81,7 @@ def build(
     layout: str = "auto",
     field: str = "text",
     errors: str = "strict",
+    split: str = "rules",
     max_types: int = 3_000_000,
     processes: int | None = None,
     chunk_characters: int = 1_000_000,
@@ -89,9 +90,14 @@ def build(
 ) -> Shards:
     """Split the text of files into words and sentences, once, and write them as shards.
 
+    split="spaces" is for text that is words with spaces between them already; then a line is a sentence.
     How many processes split (None: one a core) and how much each gets at a time change nothing in the result.
     `on_progress` hears how many bytes on disk are done, and of how many. See `corpus.passages` for the first options.
     """
+    if split not in _SPLITTERS:
+        raise Mistake(
+            f"split={split!r} is not known. Use 'rules', or 'spaces' for text that is split into words already."
+        )
     files = find(paths)
     before = [_size_and_time(file) for file in files]
     n_total = sum(size for size, _ in before)
@@ -99,7 +105,8 @@ def build(
     numbering = Numbering(max_types)
     found = chunks(files, lambda path, on_read: passages(path, **reading, on_read=on_read), chunk_characters)
     with new_folder(folder, force=force) as temporary:
-        with RowWriter(temporary, ids=_PROVISIONAL) as writer, closing(in_order(_number, found, processes)) as work:
+        work = in_order(_SPLITTERS[split], found, processes)
+        with RowWriter(temporary, ids=_PROVISIONAL) as writer, closing(work):
             for rows, words in work:
                 numbers = numbering.number(words, np.bincount(rows.ids, minlength=len(words)))
                 writer.append(replace(rows, ids=numbers[rows.ids]))
@@ -110,7 +117,7 @@ def build(
         ranks, n_unknown = numbering.write(temporary)
         _rank(temporary, ranks)
         n_types = len(ranks) if n_unknown else len(ranks) - 1
-        options = {**reading, "max_types": max_types}
+        options = {**reading, "split": split, "max_types": max_types}
         meta = _meta(writer, n_types, n_unknown, options, _sources(files, before))
         write_file(temporary / META, json.dumps(asdict(meta), indent=1))
     return open(folder)
@@ -136,13 +143,26 @@ def open(folder: Path) -> Shards:
         raise BadFile(f"{error} Build the shards again.") from None
 
 
-def _number(chunk: Chunk) -> tuple[Rows, list[str]]:
+def _by_rules(chunk: Chunk) -> tuple[Rows, list[str]]:
+    return _numbered(chunk, words_in, sentence_ends)
+
+
+def _at_spaces(chunk: Chunk) -> tuple[Rows, list[str]]:
+    return _numbered(chunk, str.split, lambda words: [len(words)] if words else [])
+
+
+_SPLITTERS = {"rules": _by_rules, "spaces": _at_spaces}
+
+
+def _numbered(
+    chunk: Chunk, words_of: Callable[[str], list[str]], ends_of: Callable[[list[str]], list[int]]
+) -> tuple[Rows, list[str]]:
     """The words of a chunk, numbered in the order they first come in, and those words."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
 
     def encode(string: str) -> tuple[list[int], list[int]]:
-        words = words_in(string)
-        return [numbers[word] for word in words], sentence_ends(words)
+        words = words_of(string)
+        return [numbers[word] for word in words], ends_of(words)
 
     return rows_of(chunk, encode), list(numbers)
 

@@ -41,6 +41,12 @@ class WordPiece:
         backend, settings = wordpiece_files.read(folder)
         return cls(backend, settings, wordpiece_files.window_of(settings))
 
+    @classmethod
+    def of_vocabulary(cls, path: Path, lower_case: bool, window: int = 512) -> Self:
+        """BERT's tokenizer over a vocab.txt alone."""
+        backend, settings = wordpiece_files.from_lines(path, {"do_lower_case": lower_case})
+        return cls(backend, settings, window)
+
     def write(self, folder: Path) -> None:
         wordpiece_files.write(self.backend, self.settings, self.window, folder)
 

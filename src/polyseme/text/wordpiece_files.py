@@ -66,6 +66,13 @@ def from_vocab(vocab: dict[str, int], settings: Mapping[str, Any]) -> Tokenizer:
     return backend
 
 
+def from_lines(path: Path, settings: dict[str, Any]) -> tuple[Tokenizer, dict[str, Any]]:
+    """BERT's tokenizer over a file of one piece a line; its case is guessed where the settings do not say it."""
+    vocab = {piece: number for number, piece in enumerate(_lines(path))}
+    settings.setdefault("do_lower_case", not _has_capitals(vocab))
+    return from_vocab(vocab, settings), settings
+
+
 def normalizer(settings: Mapping[str, Any]) -> normalizers.BertNormalizer:
     return normalizers.BertNormalizer(
         clean_text=True,
@@ -91,9 +98,7 @@ def _backend(folder: Path, settings: dict[str, Any]) -> Tokenizer:
     if (folder / "tokenizer.json").is_file():
         return _from_json(folder / "tokenizer.json", settings)
     if (folder / "vocab.txt").is_file():
-        vocab = {piece: number for number, piece in enumerate(_lines(folder / "vocab.txt"))}
-        settings.setdefault("do_lower_case", not _has_capitals(vocab))
-        return from_vocab(vocab, settings)
+        return from_lines(folder / "vocab.txt", settings)[0]
     found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     raise BadFile(f"No vocab.txt in {folder}. Found: {listed(found)}. Copy it beside them.")
 
