@@ -10,6 +10,7 @@ __all__ = ["Encoder", "Family", "Pretrained", "family"]
 
 FAMILIES = {
     "static": "polyseme.encoders.static",
+    "elmo": "polyseme.encoders.elmo",
     "awd_lstm": "polyseme.encoders.awd_lstm",
     "bert": "polyseme.encoders.bert",
 }

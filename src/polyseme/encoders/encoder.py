@@ -13,7 +13,6 @@ from polyseme.errors import Mistake
 from polyseme.text.tokenizer import Tokenizer
 from polyseme.types import Batch, Encoding, State
 
-
 Directions = Literal["forward", "backward", "both"]
 
 

@@ -12,7 +12,7 @@ from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoEncoder, direction
 from polyseme.errors import Mistake, listed
 from polyseme.layers.softmax import Softmax
-from polyseme.text.characters import CharacterTokenizer
+from polyseme.text.characters import MARKERS, CharacterTokenizer
 from polyseme.text.words import to_text
 
 MASK = "[MASK]"
@@ -72,7 +72,7 @@ def _best(logs: Tensor, tokenizer: CharacterTokenizer, n: int) -> list[tuple[str
         (tokenizer.vocabulary[number], chance)
         for number, chance in zip(numbers.tolist(), chances.tolist(), strict=True)
     ]
-    return [(word, chance) for word, chance in words if word not in tokenizer.markers][:n]
+    return [(word, chance) for word, chance in words if word not in MARKERS][:n]
 
 
 _FILLERS: dict[str, Callable[[Pretrained, str, int], list[Filling]]] = {"elmo": _fill_elmo}

@@ -14,10 +14,10 @@ from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoEncoder, direction
 from polyseme.errors import Mistake, listed
 from polyseme.layers.softmax import Softmax
-from polyseme.text.batches import groups, take
-from polyseme.text.characters import CharacterTokenizer
+from polyseme.text.batches import groups, take, take_rows
+from polyseme.text.characters import UNKNOWN, CharacterTokenizer
 from polyseme.text.words import to_text
-from polyseme.types import Batch, Text
+from polyseme.types import Batch, Packed, Text
 
 _WINDOW, _BUDGET = 1024, 4096
 
@@ -82,16 +82,16 @@ def _score_elmo(pretrained: Pretrained, window: list[Text]) -> list[Score]:
     encoder.eval()
     whole = tokenizer.encode(window)
     numbers = tokenizer.numbers(tokenizer.pieces(whole))  # (positions,) in the vocabulary
+    unknown = int(tokenizer.numbers([UNKNOWN]))
     found: list[Score | None] = [None] * len(window)
     for group in groups(whole.lengths, _BUDGET):
         batch = take(whole, group)
-        positions = torch.cat([torch.arange(whole.offsets[i], whole.offsets[i + 1]) for i in group.tolist()])
-        targets = numbers[positions]
+        targets = take_rows(Packed(numbers, whole.offsets), group).values
         losses = _both_losses(encoder, softmax, batch, targets)
         for place, sequence in enumerate(group.tolist()):
             rows = slice(int(batch.offsets[place]), int(batch.offsets[place + 1]))
             nll = {way: float(loss[rows].sum()) for way, loss in losses.items()}
-            n_unknown = int((targets[rows] == tokenizer.unknown).sum())
+            n_unknown = int((targets[rows] == unknown).sum())
             found[sequence] = Score(window[sequence], nll, rows.stop - rows.start - 1, n_unknown)
     return [one for one in found if one is not None]
 

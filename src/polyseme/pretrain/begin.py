@@ -18,11 +18,11 @@ from polyseme.formats import load, save
 from polyseme.layers.softmax import Softmax
 from polyseme.pretrain import static
 from polyseme.pretrain.corpus import Corpus, Sentences, prepare
-from polyseme.pretrain.elmo import MARKERS, BiLm, ElmoObjective, Text
+from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text
 from polyseme.pretrain.recipes import ElmoRecipe, Recipe, StaticRecipe
 from polyseme.pretrain.rows import Rows
 from polyseme.pretrain.run import Report, run
-from polyseme.text.characters import CharacterTokenizer
+from polyseme.text.characters import MARKERS, CharacterTokenizer
 from polyseme.text.vocab import Vocabulary
 
 Tell = Callable[[Report], None]
@@ -43,7 +43,7 @@ def pretrain(
     with locked(out):
         _same_run(out, recipe, corpus, valid, init, split)
         if (out / "model").exists():
-            return out
+            return _finished(out)
         text = prepare(corpus, valid, out, split, lambda done, total: tell(Report("Reading", done, total)))
         if isinstance(recipe, StaticRecipe):
             _static(text, recipe, out, tell)
@@ -51,8 +51,13 @@ def pretrain(
             objective = _elmo(text, recipe, load(init) if init else None)
             for report in run(out, recipe, objective, text.facts):
                 tell(report)
-        shutil.rmtree(out / "corpus")
-        shutil.rmtree(out / "valid", ignore_errors=True)
+        return _finished(out)
+
+
+def _finished(out: Path) -> Path:
+    """The model is all that is kept; what it was made from takes much room."""
+    for name in ("corpus", "valid", "checkpoints"):
+        shutil.rmtree(out / name, ignore_errors=True)
     return out
 
 
@@ -87,13 +92,13 @@ def _static(text: Corpus, recipe: StaticRecipe, out: Path, tell: Tell) -> None:
 
 def _elmo(text: Corpus, recipe: ElmoRecipe, init: Pretrained | None) -> ElmoObjective:
     torch.manual_seed(recipe.seed)
-    config, encoder = recipe.encoder, None
-    if init is not None:
-        if not isinstance(init.encoder, ElmoEncoder):
-            raise Mistake(f"--init wants an ELMo; found one of the family {init.encoder.family!r}.")
-        encoder, config = init.encoder, init.encoder.config
-    encoder = encoder or ElmoEncoder(config)
-    tokenizer, softmax = _output(text, recipe, config, init)
+    if init is not None and not isinstance(init.encoder, ElmoEncoder):
+        raise Mistake(f"--init wants an ELMo; found one of the family {init.encoder.family!r}.")
+    encoder = (
+        init.encoder if init is not None and isinstance(init.encoder, ElmoEncoder) else ElmoEncoder(recipe.encoder)
+    )
+    tokenizer, softmax = _output(text, recipe, encoder.config, init)
+    encoder.config = encoder.config.model_copy(update={"n_words": len(softmax.weight)})
     rows = _rows(text.train, recipe.rows, recipe.unroll, recipe.seed, recipe)
     held_out = _rows(text.valid, min(_VALID_ROWS, len(text.valid.ids)), _VALID_UNROLL, 0, None)
     if rows.steps_an_epoch == 0:

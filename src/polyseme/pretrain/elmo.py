@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -16,11 +16,8 @@ from polyseme.layers.softmax import Softmax
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import Rows, Window
 from polyseme.text.batches import take_rows
-from polyseme.text.characters import CharacterTokenizer, spell
+from polyseme.text.characters import MARKERS, CharacterTokenizer, spell
 from polyseme.types import Packed, State
-
-MARKERS = ("<S>", "</S>", "<UNK>")  # the first words of every vocabulary
-UNKNOWN = 2
 
 
 class BiLm(nn.Module):
@@ -54,7 +51,7 @@ class BiLm(nn.Module):
             outputs, hidden, cell = lstm.unrolled(inputs, state[2 * number], state[2 * number + 1])
             after += [hidden, cell]
             vectors = outputs + vectors if layer.skip else outputs
-        return F.dropout(vectors, layer.dropout, self.training), after
+        return F.dropout(vectors, self.encoder.config.dropout, self.training), after
 
 
 class ElmoObjective:
@@ -109,7 +106,7 @@ class ElmoObjective:
 class Text:
     """Rows of word types, how each type is spelled, and which word of the vocabulary it is."""
 
-    def __init__(self, rows: Rows, types: Sequence[str], tokenizer: CharacterTokenizer) -> None:
+    def __init__(self, rows: Rows, types: Iterable[str], tokenizer: CharacterTokenizer) -> None:
         assert tokenizer.vocabulary is not None
         self.rows = rows
         self.spellings = spell(types, tokenizer.max_characters)

@@ -83,7 +83,7 @@ RECIPES: dict[str, Recipe] = {
     "static": StaticRecipe(),
     "static-subwords": StaticRecipe(subwords=True),
     "elmo-tiny": _elmo(
-        512, 128, 1, filters=_TINY_FILTERS, dropout=0.3, loss="full", n_words=30_000, rows=32,
+        512, 128, 1, filters=_TINY_FILTERS, dropout=0.3, loss="full", n_words=10_000, rows=32,
         optimizer="adamw", rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0,
     ),
     "elmo-small": _elmo(1024, 128, 1),

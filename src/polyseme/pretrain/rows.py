@@ -102,4 +102,5 @@ class Rows:
         documents = shuffled(np.arange(n_documents), n_documents, self.seed, epoch)
         lengths = np.diff(self.documents)[documents]
         ends = lengths.cumsum()
-        return np.arange(n_sentences) + np.repeat(self.documents[documents] - (ends - lengths), lengths)
+        order: Ids = np.arange(n_sentences) + np.repeat(self.documents[documents] - (ends - lengths), lengths)
+        return order

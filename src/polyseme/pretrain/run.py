@@ -40,10 +40,14 @@ class Report:
 class Objective(Protocol):
     """What is learned from: the loss of each step, and how good the model is on text held out."""
 
-    module: nn.Module  # everything that learns
     n_steps: int
     steps_an_epoch: int
     words_a_step: int
+
+    @property
+    def module(self) -> nn.Module:
+        """Everything that learns."""
+        ...
 
     def loss(self, step: int, state: State | None) -> tuple[Tensor, State | None]: ...
 
