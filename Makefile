@@ -7,7 +7,7 @@ demo: .venv/ready
 	$(BIN)/polyseme demo
 
 test: .venv/ready lint
-	$(BIN)/pytest -q -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -29,7 +29,7 @@ def imports(source: str) -> set[str]:
         else:
             continue
         rooms |= {name.split(".")[1] for name in names if name.startswith("polyseme.")}
-    return rooms
+    return rooms - {"__version__"}
 
 
 def trespasses(room: str, source: str) -> list[str]:

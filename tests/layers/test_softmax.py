@@ -46,3 +46,23 @@ def test_a_fresh_full_softmax_is_near_uniform():
     torch.manual_seed(0)
     loss = Softmax(64, 1000).loss(torch.randn(50, 64) * 0.1, torch.randint(0, 1000, (50,)))
     assert abs(loss.item() - math.log(1000)) < 0.2
+
+
+def test_the_full_loss_and_its_gradients_are_cross_entropys():
+    torch.manual_seed(0)
+    softmax = Softmax(8, 50).double()
+    vectors, targets = torch.randn(600, 8, dtype=torch.double, requires_grad=True), torch.randint(0, 50, (600,))
+    parameters = [vectors, softmax.weight, softmax.bias]
+    found = softmax.loss(vectors, targets)
+    wanted = torch.nn.functional.cross_entropy(softmax(vectors), targets)
+    torch.testing.assert_close(found, wanted)
+    pairs = zip(torch.autograd.grad(3 * found, parameters), torch.autograd.grad(3 * wanted, parameters), strict=True)
+    for one, other in pairs:
+        torch.testing.assert_close(one, other)
+
+
+def test_the_full_loss_stands_huge_logits():
+    softmax = Softmax(2, 3)
+    with torch.no_grad():
+        softmax.weight.fill_(1e4)
+    assert softmax.loss(torch.ones(1, 2), torch.tensor([1])).item() == torch.tensor(3.0).log().item()

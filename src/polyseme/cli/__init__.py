@@ -15,6 +15,8 @@ VERBS = {
     "demo": "See what polyseme does, on real vectors.",
     "pretrain": "Make an encoder from raw text.",
     "embed": "Turn texts into vectors, one a word, a piece or a text.",
+    "score": "Tell the perplexity of sentences under a language model.",
+    "fill": "Fill the [MASK] in a text.",
     "neighbors": "List the words nearest to a word.",
     "convert": "Write a model of any format as a folder of ours, or as another format.",
     "inspect": "Tell what a model is, where it comes from and whether its files are whole.",

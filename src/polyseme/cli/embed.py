@@ -26,7 +26,7 @@ def run(
     from polyseme.formats import load
 
     write = vector_files.writer(out, level) if out else None
-    lines = _lines(texts)
+    lines = read_lines(texts)
     inputs: list[Any] = [line.split() for line in lines] if split else lines
     stream = load(model).stream(inputs, layers=_layers(layers), level=level)  # type: ignore[arg-type]
     with Stages() as stages:
@@ -39,7 +39,8 @@ def run(
             _print(told, as_json)
 
 
-def _lines(path: Path) -> list[str]:
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file, or of standard input for -."""
     from polyseme.errors import BadData
 
     content = sys.stdin.buffer.read() if str(path) == "-" else _bytes(path)

@@ -13,6 +13,7 @@ from polyseme.encoders.encoder import Encoder, Family
 from polyseme.errors import Mistake
 from polyseme.layers import dropout
 from polyseme.layers.packed_lstm import PackedLstm, steps_of
+from polyseme.layers.start import table
 from polyseme.text.marked import MarkedWords, turned, turned_positions
 from polyseme.types import Batch, Encoding, State
 
@@ -70,7 +71,7 @@ class AwdLstmEncoder(Encoder):
     def __init__(self, config: AwdLstmConfig) -> None:
         super().__init__()
         self.config: AwdLstmConfig = config
-        self.embedding = nn.Embedding(config.n_words, config.embedding_width)
+        self.embedding = table(config.n_words, config.embedding_width)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         pairs = zip(config.widths[:-1], config.widths[1:], strict=True)
         self.lstms = nn.ModuleList(PackedLstm(below, width) for below, width in pairs)
@@ -88,8 +89,8 @@ class AwdLstmEncoder(Encoder):
     def run(self, batch: Batch, state: State | None, rates: Dropouts) -> Encoding:
         """forward() with these dropouts. Layers are given before the dropout that the next one reads them through."""
         steps, state = steps_of(batch.offsets), self._checked(state, batch.n_sequences)
-        ids, table = steps.arrange(batch.ids), self.embedding
-        vectors = dropout.embedding(ids, table.weight, rates.embedding, table.training)
+        ids, words = steps.arrange(batch.ids), self.embedding
+        vectors = dropout.embedding(ids, words.weight, rates.embedding, words.training)
         layers, after, rate = [steps.restore(vectors)], list[Tensor](), rates.input
         for lstm, hidden, cell in zip(self.lstms, state[::2], state[1::2], strict=True):
             vectors = steps.drop(vectors, rate, self.training)

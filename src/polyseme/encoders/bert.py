@@ -12,6 +12,7 @@ from polyseme.encoders.bert_heads import BertHeads
 from polyseme.encoders.encoder import Encoder, Family
 from polyseme.errors import Mistake
 from polyseme.layers.attention import Runs, SelfAttention
+from polyseme.layers.start import table
 from polyseme.text.wordpiece import WordPiece
 from polyseme.types import Batch, Encoding, State
 
@@ -59,9 +60,9 @@ class Embeddings(nn.Module):
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.words = _table(config.vocab_size, config.hidden_size)
-        self.positions = _table(config.max_position_embeddings, config.hidden_size)
-        self.segments = _table(config.type_vocab_size, config.hidden_size)
+        self.words = table(config.vocab_size, config.hidden_size)
+        self.positions = table(config.max_position_embeddings, config.hidden_size)
+        self.segments = table(config.type_vocab_size, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
@@ -114,11 +115,6 @@ class Block(nn.Module):
         wide = self.activation(self.inner(rows))  # (positions, intermediate width)
         normed: Tensor = self.norm(self.dropout(self.outer(wide)) + rows)
         return normed
-
-
-def _table(n: int, width: int) -> nn.Embedding:
-    """Rows without values: nn.Embedding's own normal_() on the meta device imports torch's compiler, for seconds."""
-    return nn.Embedding(n, width, _weight=torch.empty(n, width))
 
 
 FAMILY = Family("bert", BertConfig, BertEncoder, WordPiece, BertHeads)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import torch
 from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import nn
 
 from polyseme.encoders.encoder import Encoder, Family
+from polyseme.layers import start
 from polyseme.text.bags import BagTokenizer
 from polyseme.types import Batch, Encoding, State
 
@@ -27,7 +29,8 @@ class StaticEncoder(Encoder):
     def __init__(self, config: StaticConfig) -> None:
         super().__init__()
         self.config = config
-        self.table = nn.EmbeddingBag(config.n_rows, config.width, mode="mean", include_last_offset=True)
+        rows = start.normal_(torch.empty(config.n_rows, config.width), std=1.0)
+        self.table = nn.EmbeddingBag(config.n_rows, config.width, mode="mean", include_last_offset=True, _weight=rows)
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyseme.layers.products import product, product_of
+from polyseme.layers.start import normal_
 from polyseme.types import Packed
 
 Activation = Literal["relu", "tanh"]
@@ -98,7 +99,7 @@ class CharCnn(nn.Module):
             if self.activation == "relu":
                 nn.init.uniform_(kernel, -0.05, 0.05)
             else:
-                _draw_normal(kernel, len(kernel))
+                normal_(kernel, math.sqrt(1 / len(kernel)))
         if self.projection is not None:
             start_normal(self.projection)
 
@@ -118,11 +119,6 @@ class Highway(nn.Module):
 
 def start_normal(linear: nn.Linear, bias: float = 0.0) -> nn.Linear:
     """Weights that keep the size of what goes through, and one bias for all."""
-    _draw_normal(linear.weight, linear.in_features)
+    normal_(linear.weight, math.sqrt(1 / linear.in_features))
     nn.init.constant_(linear.bias, bias)
     return linear
-
-
-def _draw_normal(weight: Tensor, n_inputs: int) -> None:
-    if not weight.is_meta:  # there torch would import its compiler, for a second and a half, to draw nothing
-        nn.init.normal_(weight, 0, math.sqrt(1 / n_inputs))

@@ -1,10 +1,15 @@
 """Which word of a large vocabulary comes next: the full softmax, and a sampled one that is cheap to train."""
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from polyseme.layers.start import normal_
+
+_ROWS = 256  # whose logits stay in memory at once
 
 
 class Softmax(nn.Module):
@@ -14,7 +19,7 @@ class Softmax(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(n_words, width))
         self.bias = nn.Parameter(torch.zeros(n_words))
-        nn.init.normal_(self.weight, std=1 / math.sqrt(width))
+        normal_(self.weight, std=1 / math.sqrt(width))
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Logits (positions, words)."""
@@ -22,7 +27,10 @@ class Softmax(nn.Module):
 
     def loss(self, vectors: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood of the targets under the full softmax."""
-        return F.cross_entropy(self(vectors), targets)
+        if not torch.is_grad_enabled():
+            return F.cross_entropy(self(vectors), targets)
+        loss: Tensor = _FullLoss.apply(vectors, self.weight, self.bias, targets)  # type: ignore[no-untyped-call]
+        return loss
 
     def sampled_loss(self, vectors: Tensor, targets: Tensor, n_samples: int) -> Tensor:
         """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
@@ -40,6 +48,33 @@ class Softmax(nn.Module):
         others = F.linear(vectors, weight[n:], bias[n:])  # (positions, samples)
         others = others.masked_fill(targets.unsqueeze(1) == samples, -torch.inf)
         return (torch.logsumexp(torch.cat([true.unsqueeze(1), others], 1), 1) - true).mean()
+
+
+class _FullLoss(torch.autograd.Function):
+    """The loss and its gradients in one go, some rows at a time: all logits together are too much to go over thrice."""
+
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+        n, loss = len(targets), vectors.new_zeros(())
+        into = torch.empty_like(vectors), torch.zeros_like(weight), torch.zeros_like(bias)
+        for start in range(0, n, _ROWS):
+            rows, wanted = vectors[start : start + _ROWS], targets[start : start + _ROWS].unsqueeze(1)
+            logits = torch.addmm(bias, rows, weight.t())  # (rows, words)
+            logits.sub_(logits.amax(1, keepdim=True))
+            loss -= logits.gather(1, wanted).sum()
+            sums = logits.exp_().sum(1, keepdim=True)
+            loss += sums.log().sum()
+            errors = logits.div_(sums * n)  # the softmax, and then its difference from what was wanted
+            errors.scatter_add_(1, wanted, errors.new_full(wanted.shape, -1 / n))
+            torch.mm(errors, weight, out=into[0][start : start + _ROWS])
+            into[1].addmm_(errors.t(), rows)
+            into[2].add_(errors.sum(0))
+        ctx.save_for_backward(*into)
+        return loss / n
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return *(part * grad for part in ctx.saved_tensors), None
 
 
 def log_uniform_samples(n_words: int, n_samples: int) -> tuple[Tensor, int]:

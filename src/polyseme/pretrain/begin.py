@@ -27,7 +27,8 @@ from polyseme.text.vocab import Vocabulary
 
 Tell = Callable[[Report], None]
 
-_VALID_ROWS, _VALID_UNROLL = 16, 64
+_VALID_ROWS, _VALID_UNROLL = 16, 64  # rows of text that is held out
+_VALID_PLACES = 2000  # a row, at the least: each begins without a state, amid a sentence
 
 
 def pretrain(
@@ -100,7 +101,8 @@ def _elmo(text: Corpus, recipe: ElmoRecipe, init: Pretrained | None) -> ElmoObje
     tokenizer, softmax = _output(text, recipe, encoder.config, init)
     encoder.config = encoder.config.model_copy(update={"n_words": len(softmax.weight)})
     rows = _rows(text.train, recipe.rows, recipe.unroll, recipe.seed, recipe)
-    held_out = _rows(text.valid, min(_VALID_ROWS, len(text.valid.ids)), _VALID_UNROLL, 0, None)
+    n_held_out = min(_VALID_ROWS, max(1, len(text.valid.ids) // _VALID_PLACES))
+    held_out = _rows(text.valid, n_held_out, _VALID_UNROLL, 0, None)
     if rows.steps_an_epoch == 0:
         raise Mistake(
             f"The text has {rows.n_places:,} words, too few for {recipe.rows} rows of {recipe.unroll}. "

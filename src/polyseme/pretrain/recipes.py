@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -116,4 +117,12 @@ def _apply(values: dict[str, Any], change: str) -> None:
         raise Mistake(
             f"Cannot set {change!r}. Write NAME=VALUE; NAME is one of {listed(values, 30)}.{did_you_mean(last, values)}"
         )
-    values[last] = value
+    values[last] = _value(value)
+
+
+def _value(text: str) -> Any:
+    """A number, a list or true as JSON has it; else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

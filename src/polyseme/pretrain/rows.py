@@ -75,7 +75,8 @@ class Rows:
         starts, ends = place == 0, place == n_words
 
         def words(at: Ids) -> Ids:
-            return self.ids[np.clip(first + at, 0, len(self.ids) - 1)].astype(np.int64) + 2
+            types: Ids = self.ids[np.clip(first + at, 0, len(self.ids) - 1)].astype(np.int64) + 2
+            return types
 
         return Window(
             forward=np.where(starts, BEGIN, words(place - 1)),

@@ -1,0 +1,43 @@
+"""polyseme score: how likely a language model finds texts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def run(
+    model: Path = typer.Argument(help="A language model: a folder or file with its output layer."),
+    texts: Path = typer.Argument(help="A sentence a line; - reads standard input."),
+    split: bool = typer.Option(False, "--split", help="The lines are words with spaces between them already."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON line a sentence, then one for all."),
+) -> None:
+    """Tell the perplexity of sentences and of all together, each sentence read on its own."""
+    from polyseme.cli.embed import read_lines
+    from polyseme.cli.progress import Stages
+    from polyseme.formats import load
+    from polyseme.lens.score import Score, score, total
+
+    lines = [line for line in read_lines(texts) if line.strip()]
+    inputs: list[Any] = [line.split() for line in lines] if split else lines
+    found: list[Score] = []
+    with Stages() as stages:
+        for one in score(load(model), inputs):
+            found.append(one)
+            stages.show("Scoring", len(found), len(lines))
+    for one in found:
+        _print(one, one.text.string, as_json)
+    _print(total(found), None, as_json)
+
+
+def _print(one: Any, string: str | None, as_json: bool) -> None:
+    ways = {way: one.perplexity(way) for way in one.nll}
+    if as_json:
+        facts = {"text": string, "perplexity": one.perplexity(), **ways, "bits_per_byte": one.bits_per_byte()}
+        print(json.dumps({**facts, "predicted": one.n_predicted, "unknown": one.n_unknown}, ensure_ascii=False))
+        return
+    shown = " · ".join(f"{way} {value:,.1f}" for way, value in ways.items())
+    unknown = f" · {one.n_unknown} unknown words, counted as <UNK>" if one.n_unknown else ""
+    name = string if string is not None else "\nall"
+    print(f"{name}\n  perplexity {one.perplexity():,.1f} ({shown}) · {one.bits_per_byte():.3f} bits a byte{unknown}")

@@ -1,0 +1,138 @@
+"""The command: what it prints where, its exit codes, the files it writes."""
+
+import json
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+import polyseme
+from polyseme.cli import VERBS
+
+VECTORS = "crack 1 0 0\nwall 0.9 0.1 0\nthe 0 1 0\nhigh 0 0 1\n"
+LINES = "The crack.\n\nA high wall\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "glove.txt").write_text(VECTORS)
+    (tmp_path / "lines.txt").write_text(LINES)
+    return tmp_path
+
+
+def run(folder, *arguments, **options):
+    command = [sys.executable, "-m", "polyseme", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, **options)
+
+
+def test_help_lists_every_verb_and_imports_no_torch():
+    code = "import sys; sys.argv = ['polyseme', '--help']\nfrom polyseme.cli import main\n"
+    code += "try: main()\nexcept SystemExit: pass\nprint('torch' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.endswith("False False\n")
+    assert all(verb in done.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(folder, verb):
+    done = run(folder, verb, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "Usage: polyseme" in done.stdout
+
+
+def test_neighbors_as_json(folder):
+    done = run(folder, "neighbors", "glove.txt", "crack", "-n", "2", "--json")
+    assert [near["word"] for near in json.loads(done.stdout)] == ["wall", "the"]
+    assert done.stderr == ""
+
+
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_1(folder):
+    done = run(folder, "neighbors", "glove.txt", "crakc")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "polyseme: 'crakc' has no vector here. Did you mean 'crack'?\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["neighbors"], ["nonsense"], ["embed", "a", "b", "--bad"], ["pretrain", "static"]]
+)
+def test_misuse_is_exit_code_2(folder, arguments):
+    assert run(folder, *arguments).returncode == 2
+
+
+def test_vectors_go_to_npz(folder):
+    assert run(folder, "embed", "glove.txt", "lines.txt", "--out", "v.npz").stdout == "v.npz\n"
+    found = np.load(folder / "v.npz")
+    assert found["offsets"].tolist() == [0, 3, 3, 6]
+    assert found["rows"].tolist() == ["The", "crack", ".", "A", "high", "wall"]
+    assert found["vectors"][1].tolist() == [1, 0, 0]
+
+
+def test_vectors_go_to_npy_hdf5_and_parquet(folder):
+    for name in ("v.h5", "v.parquet"):
+        assert run(folder, "embed", "glove.txt", "lines.txt", "--out", name).returncode == 0
+    assert run(folder, "embed", "glove.txt", "lines.txt", "--out", "v.npy", "--level", "text").returncode == 0
+    assert np.load(folder / "v.npy").shape == (3, 3)
+    with h5py.File(folder / "v.h5") as file:
+        assert file["2"].shape == (3, 3)
+        assert list(file["2"].attrs["rows"]) == ["A", "high", "wall"]
+    table = parquet.read_table(folder / "v.parquet").to_pylist()
+    assert table[0]["rows"] == ["The", "crack", "."]
+    assert table[0]["vectors"][1] == [1, 0, 0]
+
+
+def test_vectors_to_a_file_of_another_kind_are_refused_before_anything_is_read(folder):
+    assert "ends in .npz" in run(folder, "embed", "absent", "lines.txt", "--out", "v.csv").stderr
+    assert "Use .npz or .h5" in run(folder, "embed", "absent", "lines.txt", "--out", "v.npy").stderr
+
+
+def test_standard_input_and_json_lines(folder):
+    done = run(folder, "embed", "glove.txt", "-", "--json", input="the wall\n")
+    line = json.loads(done.stdout)
+    assert line["rows"] == ["the", "wall"]
+    assert line["vectors"][0] == [0, 1, 0]
+
+
+def test_text_that_is_not_utf8_names_its_line(folder):
+    (folder / "bad.txt").write_bytes(b"fine\ncaf\xe9\n")
+    assert "bad.txt, line 2" in run(folder, "embed", "glove.txt", "bad.txt").stderr
+
+
+def test_convert_and_inspect(folder):
+    assert run(folder, "convert", "glove.txt", "native").returncode == 0
+    facts = json.loads(run(folder, "inspect", "native", "--json").stdout)
+    assert (facts["family"], facts["parameters"], facts["files"], facts["words"]) == ("static", 12, "whole", 4)
+    assert "--force" in run(folder, "convert", "glove.txt", "native").stderr
+    assert run(folder, "convert", "native", "again.bin", "--to", "word2vec").returncode == 0
+    assert polyseme.load(folder / "again.bin").tokenizer.words == ("crack", "wall", "the", "high")
+    (folder / "native" / "vocab.txt").write_text("crack\nwall\nthe\nlow\n")
+    assert "has changed" in json.loads(run(folder, "inspect", "native", "--json").stdout)["files"]
+
+
+def test_pretraining_static_vectors_with_and_without_subwords(folder):
+    (folder / "text.txt").write_text("the crack in the wall\nthe wall is high\n\n" * 50)
+    for recipe in ("static", "static-subwords"):
+        done = run(
+            folder, "pretrain", recipe, "--corpus", "text.txt", "--out", recipe, "--set", "width=8", "n_buckets=100"
+        )
+        assert (done.returncode, done.stdout) == (0, f"{recipe}\n"), done.stderr
+        made = polyseme.load(folder / recipe)
+        assert set(made.tokenizer.words) == {"the", "crack", "in", "wall", "is", "high"}
+        assert made.embed([["walls"]])[0].any() == (recipe == "static-subwords")
+        assert made.provenance["corpus"]["words"] == 450
+
+
+def test_a_folder_belongs_to_one_recipe(folder):
+    (folder / "text.txt").write_text("the crack in the wall\n\n" * 50)
+    assert run(folder, "pretrain", "static", "--corpus", "text.txt", "--out", "run").returncode == 0
+    done = run(folder, "pretrain", "static", "--corpus", "text.txt", "--out", "run", "--set", "width=9")
+    assert "was begun with another recipe" in done.stderr
+
+
+def test_a_wrong_recipe_or_setting_names_its_neighbour(folder):
+    assert "Did you mean 'elmo-tiny'?" in run(folder, "pretrain", "elmo-tyni", "--corpus", "x", "--out", "r").stderr
+    done = run(folder, "pretrain", "static", "--corpus", "x", "--out", "r", "--set", "widht=3")
+    assert "Did you mean 'width'?" in done.stderr
+    assert "width" in run(folder, "pretrain", "static", "--corpus", "x", "--out", "r", "--set", "width=wide").stderr

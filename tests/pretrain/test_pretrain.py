@@ -1,0 +1,213 @@
+"""Pretraining an ELMo: it learns, and a run that was killed ends with the same bytes."""
+
+import json
+import math
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import polyseme
+from polyseme.errors import Mistake
+from polyseme.lens.fill import fill
+from polyseme.lens.score import score, total
+from polyseme.pretrain import pretrain, recipe
+
+SETTINGS = [
+    *("encoder.width=16", "encoder.cell_width=24", "encoder.filters=[[1,8],[2,8]]", "encoder.n_highway=1"),
+    *("rows=4", "unroll=8", "epochs=3", "encoder.dropout=0.1", "rate=0.01"),
+]
+
+
+def text(n_sentences: int, seed: int = 0) -> str:
+    """Sentences of a little grammar: who does what where."""
+    draw = random.Random(seed)
+    who, does, where = ["the cat", "a dog", "my friend"], ["sleeps", "sings", "waits"], ["here", "in town", "at home"]
+    lines = [f"{draw.choice(who)} {draw.choice(does)} {draw.choice(where)} ." for _ in range(n_sentences)]
+    return "\n".join(lines[i] + ("\n" if i % 5 == 4 else "") for i in range(n_sentences)) + "\n"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "text.txt"
+    path.write_text(text(400))
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "elmo"
+    return pretrain(recipe("elmo-tiny", SETTINGS), [str(corpus)], out)
+
+
+def weights(out: Path) -> bytes:
+    return (out / "model" / "model.safetensors").read_bytes()
+
+
+def test_it_learns_the_grammar(run):
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    perplexities = [line["perplexity"] for line in lines if "perplexity" in line]
+    assert len(perplexities) == 3
+    assert perplexities[-1] < perplexities[0] < 3
+    assert perplexities[-1] < 2.2  # three choices in three places of seven would be 1.6, chance among the words 17
+
+
+def test_the_model_holds_its_recipe_its_corpus_and_its_metrics(run):
+    provenance = polyseme.load(run).provenance
+    assert provenance["recipe"]["rows"] == 4
+    assert len(provenance["corpus"]["files"][0]["sha256"]) == 64
+    assert provenance["metrics"]["perplexity"] < 2.2
+    assert not (run / "checkpoints").exists()
+
+
+def test_scores_are_those_of_the_full_softmax(run):
+    elmo = polyseme.load(run)
+    likely, unlikely = score(elmo, ["the cat sleeps at home .", "home at . sleeps cat the"])
+    assert likely.perplexity("forward") < 4 < unlikely.perplexity("forward")
+    assert likely.perplexity("backward") < 4
+    assert likely.n_predicted == 7  # six words and the end
+    assert total([likely, unlikely]).nll["forward"] == likely.nll["forward"] + unlikely.nll["forward"]
+    batch = elmo.tokenizer.encode([likely.text])
+    with torch.no_grad():
+        top = elmo.encoder(batch).layers[-1]
+        forward = elmo.lm(top[:-1, :16]).log_softmax(1)
+    targets = elmo.tokenizer.numbers(elmo.tokenizer.pieces(batch))[1:]
+    wanted = -forward[torch.arange(7), targets].sum().item()
+    assert likely.nll["forward"] == pytest.approx(wanted, rel=1e-5)
+    assert likely.bits_per_byte() == pytest.approx(sum(likely.nll.values()) / 2 / math.log(2) / 24)
+
+
+def test_scores_do_not_depend_on_the_company(run):
+    elmo = polyseme.load(run)
+    texts = [f"the cat {word} here ." for word in ("sleeps", "sings", "waits", "flies")] * 20
+    together = list(score(elmo, texts))
+    alone = [next(score(elmo, [one])) for one in texts[:4]]
+    for one, other in zip(alone, together, strict=False):
+        assert one.nll["forward"] == pytest.approx(other.nll["forward"], abs=1e-4)
+    assert [one.n_unknown for one in alone] == [0, 0, 0, 1]
+
+
+def test_a_mask_is_filled_from_both_sides(run):
+    (filling,) = fill(polyseme.load(run), "my friend [MASK] in town .", n=3)
+    assert {word for word, _ in filling.ways["both"]} == {"sleeps", "sings", "waits"}
+    assert {word for word, _ in filling.ways["forward"]} == {"sleeps", "sings", "waits"}
+    with pytest.raises(Mistake, match=r"no \[MASK\]"):
+        fill(polyseme.load(run), "my friend")
+
+
+def test_the_same_recipe_gives_the_same_bytes_and_another_seed_others(corpus, run, tmp_path):
+    again = pretrain(recipe("elmo-tiny", SETTINGS), [str(corpus)], tmp_path / "again")
+    other = pretrain(recipe("elmo-tiny", [*SETTINGS, "seed=2"]), [str(corpus)], tmp_path / "other")
+    assert weights(again) == weights(run) != weights(other)
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, run, tmp_path):
+    out, draw = tmp_path / "killed", random.Random(1)
+    changes = [part for setting in SETTINGS for part in ("--set", setting)]
+    command = [
+        sys.executable,
+        "-c",
+        IMPATIENT,
+        "pretrain",
+        "elmo-tiny",
+        "--corpus",
+        str(corpus),
+        "--out",
+        str(out),
+        *changes,
+    ]
+    kills = 0
+    while kills < 3:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        before = steps_saved(out)
+        while steps_saved(out) <= before and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(draw.random() * 0.2)
+        if process.poll() is not None:
+            break  # it was done before it could be killed
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert kills >= 1
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert weights(out) == weights(run)
+    steps = [json.loads(line)["step"] for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert steps == [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+# the command, saving far more often than once a minute
+IMPATIENT = """
+import sys
+from polyseme.pretrain import run
+run._SAVE_EVERY = 0.05
+from polyseme.cli import main
+sys.argv[0] = "polyseme"
+main()
+"""
+
+
+def steps_saved(out: Path) -> int:
+    return max((int(folder.name[5:]) for folder in (out / "checkpoints").glob("step-*")), default=0)
+
+
+def test_going_on_from_an_own_model_keeps_its_words(run, tmp_path):
+    (tmp_path / "more.txt").write_text(text(100, seed=9).replace("cat", "parrot"))
+    more = pretrain(
+        recipe("elmo-tiny", ["rows=4", "unroll=8", "epochs=1"]),
+        [str(tmp_path / "more.txt")],
+        tmp_path / "out",
+        init=run,
+    )
+    before, after = polyseme.load(run), polyseme.load(more)
+    assert after.tokenizer == before.tokenizer
+    assert after.encoder.widths == before.encoder.widths
+    assert not after.lm.weight.equal(before.lm.weight)
+
+
+def test_going_on_from_a_released_model_gives_it_a_softmax(run, tmp_path, corpus):
+    released = polyseme.load(run)
+    polyseme.save(polyseme.Pretrained(released.tokenizer, released.encoder), tmp_path / "released", format="elmo_hdf5")
+    assert polyseme.load(tmp_path / "released").lm is None
+    with pytest.raises(Mistake, match="no output layer"):
+        next(score(polyseme.load(tmp_path / "released"), ["the cat"]))
+    out = pretrain(
+        recipe("elmo-tiny", ["rows=4", "unroll=8", "epochs=1"]),
+        [str(corpus)],
+        tmp_path / "out",
+        init=tmp_path / "released",
+    )
+    assert polyseme.load(out).lm is not None
+
+
+def test_the_sampled_loss_learns_too(corpus, tmp_path):
+    settings = [*SETTINGS, "loss=sampled", "n_samples=8", "epochs=4"]
+    out = pretrain(recipe("elmo-tiny", settings), [str(corpus)], tmp_path / "out")
+    assert polyseme.load(out).provenance["metrics"]["perplexity"] < 5
+
+
+def test_adagrad_is_the_papers(corpus, tmp_path):
+    settings = [*SETTINGS, "optimizer=adagrad", "rate=0.2", "schedule=constant"]
+    out = pretrain(recipe("elmo-tiny", settings), [str(corpus)], tmp_path / "out")
+    assert polyseme.load(out).provenance["metrics"]["perplexity"] < 8
+
+
+def test_too_little_text_is_told(tmp_path):
+    (tmp_path / "short.txt").write_text("one two three\n\nfour five six\n")
+    with pytest.raises(Mistake, match="too few for 32 rows"):
+        pretrain(recipe("elmo-tiny"), [str(tmp_path / "short.txt")], tmp_path / "out")
+
+
+def test_vectors_of_the_model_are_stateless(run):
+    elmo = polyseme.load(run)
+    one = elmo.embed(["the cat sleeps here ."], layers="all")[0]
+    elmo.embed(["a dog waits at home ."] * 3)
+    assert np.array_equal(elmo.embed(["the cat sleeps here ."], layers="all")[0], one)
+    assert one.shape == (3, 5, 32)
+    forward = elmo.embed(["the cat sleeps here ."], layers="all", directions="forward")[0]
+    assert np.array_equal(forward, one[:, :, :16])
