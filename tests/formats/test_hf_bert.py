@@ -221,7 +221,7 @@ def test_parts_made_by_transformers_are_read(make):
     model.save_pretrained(folder, max_shard_size="20KB")
     assert len(list(folder.glob("*.safetensors"))) > 1
     pretrained = hf_bert.read(folder)
-    assert pretrained.provenance["weights"] == "model.safetensors.index.json"
+    assert pretrained.provenance["source"]["file"] == "model.safetensors.index.json"
     assert torch.equal(top(pretrained), wanted)
 
 

@@ -84,7 +84,7 @@ def test_a_file_cut_off_is_refused(tmp_path, form):
     whole = path.read_bytes()
     for length in (0, 1, 5, len(whole) // 3, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(BadFile, match="Copy it again"):
+        with pytest.raises(BadFile, match=r"Copy it again|Nothing was run"):
             stored(tmp_path)
 
 
@@ -95,11 +95,11 @@ class Bomb:
 
 def test_nothing_in_a_pickle_is_run(tmp_path):
     torch.save({"a": Bomb()}, tmp_path / "pytorch_model.bin")
-    with pytest.raises(BadFile, match="cannot be read as plain tensors"):
+    with pytest.raises(BadFile, match=r"asks for exec.*Nothing was run"):
         stored(tmp_path)
 
 
 def test_something_else_than_tensors_is_refused(tmp_path):
-    torch.save({"model": {"a": torch.ones(1)}}, tmp_path / "pytorch_model.bin")
+    torch.save({"a": [torch.ones(1)]}, tmp_path / "pytorch_model.bin")
     with pytest.raises(BadFile, match="must hold named tensors"):
         stored(tmp_path)

@@ -88,7 +88,7 @@ def _is_plain(value: Any) -> bool:
     """Whether this is a tensor of numbers that are all there; a file can claim a shape and repeat one number."""
     if type(value) is not Tensor or value.layout != torch.strided or value.is_quantized or value.is_meta:
         return False
-    return value.is_floating_point() and value.numel() * value.element_size() <= value.untyped_storage().nbytes()
+    return not value.is_complex() and value.numel() * value.element_size() <= value.untyped_storage().nbytes()
 
 
 def _why(path: Path, problem: Exception) -> str:

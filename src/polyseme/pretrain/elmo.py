@@ -67,7 +67,7 @@ class ElmoObjective:
 
     def loss(self, step: int, state: State | None) -> tuple[Tensor, State]:
         window = self.text.rows.window(step)
-        vectors, state = self.module(window, self.text.spellings, state or self._zeros(self.recipe.rows))
+        vectors, state = self.module(window, self.text.spellings, self._before(state))
         targets = self.text.targets(window).flatten()
         softmax, flat = self.module.softmax, vectors.flatten(0, 2)
         if self.recipe.loss == "sampled" and self.recipe.n_samples < len(softmax.weight):
@@ -96,6 +96,15 @@ class ElmoObjective:
 
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained:
         return Pretrained(self.tokenizer, self.module.encoder.eval(), provenance, self.module.softmax.eval())
+
+    def _before(self, state: State | None) -> State:
+        """The state a step begins with: that after the last one, now and then forgotten by a row."""
+        if state is None:
+            return self._zeros(self.recipe.rows)
+        if self.recipe.reset == 0:
+            return state
+        kept = (torch.rand(self.recipe.rows, 1) >= self.recipe.reset).float()
+        return tuple(part * kept for part in state)
 
     def _zeros(self, n_rows: int) -> State:
         config = self.module.encoder.config

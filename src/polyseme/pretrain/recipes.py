@@ -62,6 +62,9 @@ class ElmoRecipe(NeuralRecipe):
     rows: Annotated[int, Field(ge=1)] = 128  # read side by side, each with its own state
     unroll: Annotated[int, Field(ge=1)] = 20
     shuffle: Shuffle = "documents"
+    reset: Fraction = (
+        0.0  # how often a row's state begins anew; without it no state is ever zero, as it is for a text alone
+    )
     loss: Literal["full", "sampled"] = "sampled"
     n_samples: Annotated[int, Field(ge=1)] = 8192
     epochs: Annotated[int, Field(ge=1)] = 10
@@ -85,7 +88,7 @@ RECIPES: dict[str, Recipe] = {
     "static-subwords": StaticRecipe(subwords=True),
     "elmo-tiny": _elmo(
         512, 128, 1, filters=_TINY_FILTERS, dropout=0.3, loss="full", n_words=10_000, rows=32,
-        optimizer="adamw", rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0,
+        optimizer="adamw", rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05,
     ),
     "elmo-small": _elmo(1024, 128, 1),
     "elmo-medium": _elmo(2048, 256, 1),
