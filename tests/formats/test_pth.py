@@ -71,9 +71,7 @@ def test_a_compressed_archive_is_refused(tmp_path):
         read_tensors(tmp_path / "m.pth")
 
 
-@pytest.mark.parametrize(
-    "thing", [[1, 2], {}, torch.ones(2), {"a": 1}, {1: torch.ones(2)}]
-)
+@pytest.mark.parametrize("thing", [[1, 2], {}, torch.ones(2), {"a": 1}, {1: torch.ones(2)}])
 def test_what_is_no_set_of_named_tensors_is_refused(tmp_path, thing):
     torch.save(thing, tmp_path / "m.pth")
     with pytest.raises(BadFile, match="named tensors"):

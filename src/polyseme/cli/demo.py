@@ -39,9 +39,9 @@ def run() -> None:
     _show_layers(console, bert)
     console.rule("[bold]On your own text")
     console.print(
-        "  polyseme pretrain static --corpus your.txt --out runs/static   [dim]vectors from your text[/]\n"
-        "  polyseme pretrain elmo-tiny --corpus your.txt --out runs/elmo  [dim]a biLM from your text[/]\n"
-        "  polyseme embed MODEL lines.txt --out vectors.npz               [dim]a vector a word, in context[/]\n"
+        "  polyseme pretrain static --corpus your.txt --out runs/static\n"
+        "  polyseme pretrain elmo-tiny --corpus your.txt --out runs/elmo\n"
+        "  polyseme embed runs/elmo lines.txt --out vectors.npz\n"
         "  polyseme --help",
         highlight=False,
     )
@@ -103,8 +103,9 @@ def _matrix(title: str, pretrained: Pretrained) -> Table:
 def _shaded(cosine: float) -> str:
     """A number on a ground that is the brighter the higher it is."""
     level = int(232 + 20 * min(1.0, max(0.0, (cosine - 0.2) / 0.8)))  # the grey steps of 256 colours
+    shown = f"{cosine:.2f}".removeprefix("0")
     ink = "black" if level > 243 else "white"
-    return f"[{ink} on color({level})]{cosine:.2f}[/]"
+    return f"[{ink} on color({level})]{shown}[/]"
 
 
 def _show_layers(console: Console, bert: Pretrained) -> None:
@@ -116,7 +117,7 @@ def _show_layers(console: Console, bert: Pretrained) -> None:
         within, between = (sum(cosines[i][j] for i, j in pairs) / len(pairs) for pairs in (same, other))
         bar = "█" * round(60 * max(0.0, within - between))
         console.print(f"  {layer}  {within:.2f}  {between:.2f}  [cyan]{bar}[/]", highlight=False)
-    console.print("  [dim]layer 0 knows no context: one vector but for its place in the sentence[/]\n")
+    console.print("  [dim]layer 0 knows no context: it is the word and its place in the sentence[/]\n")
 
 
 def _pairs() -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

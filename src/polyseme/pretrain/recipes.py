@@ -62,9 +62,7 @@ class ElmoRecipe(NeuralRecipe):
     rows: Annotated[int, Field(ge=1)] = 128  # read side by side, each with its own state
     unroll: Annotated[int, Field(ge=1)] = 20
     shuffle: Shuffle = "documents"
-    reset: Fraction = (
-        0.0  # how often a row's state begins anew; without it no state is ever zero, as it is for a text alone
-    )
+    reset: Fraction = 0.0  # how often a row's state begins anew, as it does for every text that is read alone
     loss: Literal["full", "sampled"] = "sampled"
     n_samples: Annotated[int, Field(ge=1)] = 8192
     epochs: Annotated[int, Field(ge=1)] = 10
