@@ -103,7 +103,7 @@ def _matrix(title: str, pretrained: Pretrained) -> Table:
 def _shaded(cosine: float) -> str:
     """A number on a ground that is the brighter the higher it is."""
     level = int(232 + 20 * min(1.0, max(0.0, (cosine - 0.2) / 0.8)))  # the grey steps of 256 colours
-    shown = f"{cosine:.2f}".removeprefix("0")
+    shown = f"{cosine:.2f}".removeprefix("0") if cosine < 0.995 else "1.0"
     ink = "black" if level > 243 else "white"
     return f"[{ink} on color({level})]{shown}[/]"
 
