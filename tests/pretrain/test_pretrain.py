@@ -107,25 +107,14 @@ def test_the_same_recipe_gives_the_same_bytes_and_another_seed_others(corpus, ru
     assert weights(again) == weights(run) != weights(other)
 
 
-def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, run, tmp_path):
-    out, draw = tmp_path / "killed", random.Random(1)
-    changes = [part for setting in SETTINGS for part in ("--set", setting)]
-    command = [
-        sys.executable,
-        "-c",
-        IMPATIENT,
-        "pretrain",
-        "elmo-tiny",
-        "--corpus",
-        str(corpus),
-        "--out",
-        str(out),
-        *changes,
-    ]
-    kills = 0
-    while kills < 3:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def run_with_kills(corpus: Path, out: Path, settings: list[str], kills: int) -> int:
+    """Run the command, kill it at random moments behind a new checkpoint, and let it end; how often it was killed."""
+    draw, killed = random.Random(1), 0
+    changes = [part for setting in settings for part in ("--set", setting)]
+    command = [sys.executable, "-c", IMPATIENT, "pretrain", "elmo-tiny", "--corpus", str(corpus), "--out", str(out)]
+    while killed < kills:
         before = steps_saved(out)
+        process = subprocess.Popen([*command, *changes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while steps_saved(out) <= before and process.poll() is None:
             time.sleep(0.01)
         time.sleep(draw.random() * 0.2)
@@ -133,12 +122,24 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, run, tmp_p
             break  # it was done before it could be killed
         process.send_signal(signal.SIGKILL)
         process.wait()
-        kills += 1
-    assert kills >= 1
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert weights(out) == weights(run)
-    steps = [json.loads(line)["step"] for line in (out / "metrics.jsonl").read_text().splitlines()]
-    assert steps == [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+        killed += 1
+    subprocess.run([*command, *changes], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return killed
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, run, tmp_path):
+    assert run_with_kills(corpus, tmp_path / "killed", SETTINGS, kills=2) >= 1
+    assert weights(tmp_path / "killed") == weights(run)
+    logs = [(folder / "metrics.jsonl").read_text() for folder in (tmp_path / "killed", run)]
+    assert logs[0] == logs[1]
+
+
+@pytest.mark.slow
+def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, tmp_path):
+    settings = [*SETTINGS, "epochs=15"]
+    whole = pretrain(recipe("elmo-tiny", settings), [str(corpus)], tmp_path / "whole")
+    assert run_with_kills(corpus, tmp_path / "killed", settings, kills=10) == 10
+    assert weights(tmp_path / "killed") == weights(whole)
 
 
 # the command, saving far more often than once a minute

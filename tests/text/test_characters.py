@@ -3,7 +3,7 @@ import torch
 
 from polyseme.errors import BadFile, Mistake
 from polyseme.text.batches import take
-from polyseme.text.characters import CharacterTokenizer, read_vocabulary, spell
+from polyseme.text.characters import CharacterTokenizer, spell
 from polyseme.text.words import to_text
 
 TOKENIZER = CharacterTokenizer()
@@ -95,15 +95,6 @@ def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "characters.json").write_text('{"max_characters": "many"}')
     with pytest.raises(BadFile, match=r"characters\.json is damaged"):
         CharacterTokenizer.read(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "content, problem", [(b"a\n\nb\n", "line 2: an empty line"), (b"a\nb\na\n", "'a' twice"), (b"a\xff", "not UTF-8")]
-)
-def test_a_vocabulary_that_cannot_be_one_is_refused(tmp_path, content, problem):
-    (tmp_path / "vocab.txt").write_bytes(content)
-    with pytest.raises(BadFile, match=problem):
-        read_vocabulary(tmp_path / "vocab.txt")
 
 
 def test_a_word_with_a_line_break_is_not_written_to_a_vocabulary(tmp_path):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.errors import BadFile, Mistake
-from polyseme.text.marked import MarkedWords, read_lines
+from polyseme.text.marked import MarkedWords
 from polyseme.text.marks import SPECIAL, UNK, marked_pieces
 from polyseme.text.words import to_text
 
@@ -113,12 +113,6 @@ def test_a_missing_vocabulary_is_named(tmp_path):
     (tmp_path / "model.safetensors").touch()
     with pytest.raises(BadFile, match=r"No vocab\.txt in .* Found: model\.safetensors"):
         MarkedWords.read(tmp_path)
-
-
-def test_a_vocabulary_that_is_no_text_is_refused(tmp_path):
-    (tmp_path / "vocab.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadFile, match="not UTF-8"):
-        read_lines(tmp_path / "vocab.txt")
 
 
 @pytest.mark.parametrize("content", ["no json", '{"odd_words": {"99": "x"}}', '{"odd_words": {"-1": "x"}}'])

@@ -95,13 +95,6 @@ def test_what_was_written_is_read(tmp_path):
     )
 
 
-@pytest.mark.parametrize("word", ["a\nb", "", "\ud800"])
-def test_a_word_that_is_no_line_is_refused(tmp_path, word):
-    with pytest.raises(Mistake, match=r"Word 1, .* cannot be a line of vocab\.txt"):
-        Vocabulary(("a", word)).write(tmp_path / "vocab.txt")
-    assert not (tmp_path / "vocab.txt").exists()
-
-
 @pytest.mark.parametrize("content", [b"a\nb", b"a\nb\n", b"\xef\xbb\xbfa\nb\n", b"a\r\nb\r\n"])
 def test_files_of_other_systems_are_read(tmp_path, content):
     (tmp_path / "vocab.txt").write_bytes(content)

@@ -17,7 +17,8 @@ from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
 from polyseme.errors import BadFile, Mistake, listed
 from polyseme.files import write_file
 from polyseme.formats.elmo_layout import TOKEN_PROJECTION, Array, Options, options, tensors, to_file, to_ours
-from polyseme.text.characters import CharacterTokenizer, read_vocabulary, write_vocabulary
+from polyseme.text import word_lists
+from polyseme.text.characters import CharacterTokenizer
 
 NAME = "elmo_hdf5"
 
@@ -42,7 +43,7 @@ def read(path: Path) -> Pretrained:
             encoder = ElmoEncoder(config)
         encoder.load_state_dict(to_ours(config, arrays), assign=True)
     vocabulary = weights_file.with_name(_VOCABULARY)
-    words = read_vocabulary(vocabulary) if vocabulary.is_file() else None
+    words = tuple(word_lists.read_distinct(vocabulary)) if vocabulary.is_file() else None
     tokenizer = CharacterTokenizer(config.max_characters, words)
     return Pretrained(tokenizer, encoder.eval(), {"source": {"format": NAME, "file": weights_file.name}})
 
@@ -60,7 +61,7 @@ def write(pretrained: Pretrained, folder: Path) -> None:
         for name, array in to_file(encoder.config, state):
             file.create_dataset(name, data=array)
     if tokenizer.vocabulary is not None:
-        write_vocabulary(folder / _VOCABULARY, tokenizer.vocabulary)
+        word_lists.write(folder / _VOCABULARY, tokenizer.vocabulary)
 
 
 def _pair(path: Path) -> tuple[Path, Path]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from polyseme.errors import BadFile
 from polyseme.files import write_file
-from polyseme.text.marked import read_lines
+from polyseme.text import word_lists
 
 _LARGEST = 256 * 2**20  # bytes; a vocabulary of a million words has a tenth of that
 
@@ -21,7 +21,7 @@ def read_itos(path: Path) -> list[str]:
     if (size := path.stat().st_size) > _LARGEST:
         raise BadFile(f"{path} has {size:,} bytes; a vocabulary has at most {_LARGEST:,}.")
     if path.suffix == ".txt":
-        return read_lines(path)
+        return word_lists.read(path)
     content = path.read_bytes()
     return _words(_json(content, path) if path.suffix == ".json" else _plain_pickle(content, path), path)
 

@@ -43,6 +43,15 @@ def product_of(module: nn.Module, name: str, weight: Callable[[], Tensor], preci
     return partial(_plain, weight())
 
 
+def packed_for(weight: Tensor) -> Callable[[Tensor], Tensor]:
+    """rows -> rows @ weight.T, without gradients, for a matrix (out, in) that is used many times before it changes."""
+    can_pack = weight.device.type == "cpu" and weight.dtype == torch.float32
+    if can_pack and torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        packed = _pack(weight)
+        return lambda rows: _packed(packed, rows, None)
+    return lambda rows: F.linear(rows, weight)
+
+
 def _plain(weight: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
     return F.linear(rows, weight, bias)
 

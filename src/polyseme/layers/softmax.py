@@ -59,22 +59,20 @@ class _FullLoss(torch.autograd.Function):
         into = torch.empty_like(vectors), torch.zeros_like(weight), torch.zeros_like(bias)
         for start in range(0, n, _ROWS):
             rows, wanted = vectors[start : start + _ROWS], targets[start : start + _ROWS].unsqueeze(1)
-            logits = torch.addmm(bias, rows, weight.t())  # (rows, words)
-            logits.sub_(logits.amax(1, keepdim=True))
-            loss -= logits.gather(1, wanted).sum()
-            sums = logits.exp_().sum(1, keepdim=True)
-            loss += sums.log().sum()
-            errors = logits.div_(sums * n)  # the softmax, and then its difference from what was wanted
-            errors.scatter_add_(1, wanted, errors.new_full(wanted.shape, -1 / n))
+            logs = torch.addmm(bias, rows, weight.t()).log_softmax(1)  # (rows, words)
+            loss -= logs.gather(1, wanted).sum()
+            errors = logs.exp_()  # the softmax, and then its difference from what was wanted
+            errors.scatter_add_(1, wanted, errors.new_full(wanted.shape, -1.0))
             torch.mm(errors, weight, out=into[0][start : start + _ROWS])
             into[1].addmm_(errors.t(), rows)
             into[2].add_(errors.sum(0))
         ctx.save_for_backward(*into)
+        ctx.n = n
         return loss / n
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return *(part * grad for part in ctx.saved_tensors), None
+        return *(part * (grad / ctx.n) for part in ctx.saved_tensors), None
 
 
 def log_uniform_samples(n_words: int, n_samples: int) -> tuple[Tensor, int]:

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polyseme.layers.products import packed_for
+
 
 def unroll(
     inputs: Tensor,  # (steps, rows, input_width)
@@ -50,10 +52,10 @@ class _Unroll(torch.autograd.Function):
         squashed = inputs.new_empty(steps, rows, units)  # tanh(cell), then times the output gate
         before = inputs.new_empty(steps, rows, units)
         outputs = inputs.new_empty(steps, rows, weight_projection.shape[0])
-        recurrent, projection = weight_hidden.t(), weight_projection.t()
+        recurrent, projection = packed_for(weight_hidden), weight_projection.t()
         previous, memory = hidden, cell
         for step in range(steps):
-            gate = gates[step].addmm_(previous, recurrent)
+            gate = gates[step].add_(recurrent(previous))
             gate[:, : 3 * units].sigmoid_()
             gate[:, 3 * units :].tanh_()
             take_in, forget, let_out, candidate = torch.split(gate, units, 1)
@@ -91,6 +93,7 @@ class _Unroll(torch.autograd.Function):
         grad_gates = torch.empty_like(gates)
         grad_projected = torch.empty_like(outputs)
         grad_hidden, grad_cell = torch.zeros_like(hidden), torch.zeros_like(cell)
+        backwards = packed_for(weight_hidden.t())
         for step in reversed(range(steps)):
             take_in, forget, let_out, candidate = torch.split(gates[step], units, 1)
             grad_projected[step] = grad_outputs[step] + grad_hidden
@@ -106,7 +109,7 @@ class _Unroll(torch.autograd.Function):
             torch.mul(grad_cell * memory, forget * (1 - forget), out=into[1])
             torch.mul(grad_before * squashed[step], let_out * (1 - let_out), out=into[2])
             torch.mul(grad_cell * take_in, 1 - candidate.square(), out=into[3])
-            grad_hidden = grad_gates[step] @ weight_hidden
+            grad_hidden = backwards(grad_gates[step])
             grad_cell *= forget
         flat = grad_gates.flatten(0, 1)  # (steps * rows, 4 * units)
         recurrent_inputs = torch.cat([hidden.unsqueeze(0), outputs[:-1]]).flatten(0, 1)

@@ -66,20 +66,14 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective, facts: dict[st
         objective.loss, optimizer, _rate(recipe, objective.n_steps), range(first, objective.n_steps),
         recipe.seed, recipe.most_norm, state,
     )  # fmt: skip
-    last: Progress | None = None
-    try:
-        for last in steps:
-            ends_epoch = last.step % objective.steps_an_epoch == 0 or last.step == objective.n_steps
-            metrics = _evaluate(objective) if ends_epoch else None
-            if metrics or last.step % _LOG_EVERY == 0:
-                log.add({"step": last.step, "loss": last.loss, "norm": last.norm, "rate": last.rate, **(metrics or {})})
-            if ends_epoch or watch.due():
-                _save(folder, objective.module, optimizer, last)
-            yield watch.report(last, metrics)
-    except KeyboardInterrupt:
-        if last is not None:
-            _save(folder, objective.module, optimizer, last)
-        raise
+    for now in steps:
+        ends_epoch = now.step % objective.steps_an_epoch == 0 or now.step == objective.n_steps
+        metrics = _evaluate(objective) if ends_epoch else None
+        if metrics or now.step % _LOG_EVERY == 0:
+            log.add({"step": now.step, "loss": now.loss, "norm": now.norm, "rate": now.rate, **(metrics or {})})
+        if ends_epoch or watch.due():
+            _save(folder, objective.module, optimizer, now)
+        yield watch.report(now, metrics)
     provenance = {
         "polyseme": version("polyseme"),
         "recipe": recipe.model_dump(),

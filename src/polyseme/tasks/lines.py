@@ -1,18 +1,15 @@
 """The numbered lines of a text file, compressed or not, each proved to be text."""
 
-import gzip
 import reprlib
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
-from polyseme.errors import BadData, MissingExtra, did_you_mean
+from polyseme.errors import BadData, did_you_mean
+from polyseme.text.streams import blocks
 
 _CHUNK = 1 << 18
 _LONGEST = 1 << 26  # bytes a line: more is no line of text, and it would all be held in memory
 _LARGEST = 1 << 29  # characters of a file that is read whole
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive (an Excel workbook is one). Unpack it, or export the sheet as CSV in UTF-8",
     b"PAR1": "a parquet file. Write it as CSV or as JSON lines",
@@ -75,53 +72,18 @@ def _chunks(path: Path) -> Iterator[bytes]:
     try:
         if not path.is_file():
             raise BadData(_absent(path), path)
-        with path.open("rb") as file:
-            yield from _plain(file, path)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise BadData(f"its compressed data is damaged ({error}). Copy or compress it again.", path) from None
+        _refuse_foreign(path)
+        yield from blocks(path, size=_CHUNK)
     except OSError as error:
         raise BadData(f"it cannot be read: {error.strerror}.", path) from None
 
 
-def _plain(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """What is in the file, by its first bytes; a name that says otherwise is a mistake."""
-    magic = file.read(4)
-    file.seek(0)
+def _refuse_foreign(path: Path) -> None:
+    with path.open("rb") as file:
+        magic = file.read(4)
     for foreign, problem in _FOREIGN.items():
         if magic.startswith(foreign):
             raise BadData(f"it is {problem}.", path)
-    if magic == _ZSTD:
-        yield from _unzstd(file, path)
-    elif magic.startswith(_GZIP):
-        yield from _read(gzip.GzipFile(fileobj=file))
-    elif path.suffix.lower() in (".gz", ".zst"):
-        raise BadData(f"it is named {path.suffix} but is not compressed so. Rename it, or fetch it again.", path)
-    else:
-        yield from _read(file)
-
-
-def _read(file: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK):
-        yield chunk
-
-
-def _unzstd(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Frame by frame: zstandard's own stream reader takes a file that is cut short for a whole one."""
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtra("zstandard", "data", f"Reading {path}") from None
-    frame = None
-    try:
-        while piece := file.read(1024):  # a few bytes can stand for 128 KB: small pieces bound what comes out at once
-            while piece:
-                frame = frame or zstandard.ZstdDecompressor().decompressobj()
-                yield frame.decompress(piece)
-                piece, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
-    except zstandard.ZstdError as error:
-        raise BadData(f"its compressed data is damaged ({error}). Copy or compress it again.", path) from None
-    if frame is not None:
-        raise BadData("its compressed data is cut short. Copy or compress it again.", path)
 
 
 def _lines(chunks: Iterator[bytes], path: Path) -> Iterator[bytes]:

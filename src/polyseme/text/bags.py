@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from polyseme.errors import BadFile, Mistake
+from polyseme.errors import Mistake
 from polyseme.files import write_file
+from polyseme.text import word_lists
 from polyseme.text.batches import offsets_of
 from polyseme.types import Batch, Packed, Text
 
@@ -103,7 +103,7 @@ class BagTokenizer:
         raise Mistake("Static vectors have no pieces below the word. Use level='word'.")
 
     def write(self, folder: Path) -> None:
-        write_words(folder / "vocab.txt", self.words)
+        word_lists.write(folder / "vocab.txt", self.words)
         settings = {"fold_case": self.fold_case, "subwords": asdict(self.subwords) if self.subwords else None}
         write_file(folder / "tokenizer_config.json", json.dumps(settings, indent=1))
 
@@ -111,7 +111,7 @@ class BagTokenizer:
     def read(cls, folder: Path) -> BagTokenizer:
         settings = json.loads((folder / "tokenizer_config.json").read_text())
         subwords = Subwords(**settings["subwords"]) if settings["subwords"] else None
-        return cls(tuple(read_words(folder / "vocab.txt")), subwords, settings["fold_case"])
+        return cls(tuple(word_lists.read(folder / "vocab.txt")), subwords, settings["fold_case"])
 
 
 def fnv1a(gram: bytes) -> int:
@@ -126,31 +126,6 @@ def fnv1a(gram: bytes) -> int:
     return value
 
 
-def write_words(path: Path, words: Sequence[str]) -> None:
-    """A word a line; lone surrogates survive."""
-    wrong = next((word for word in words if "\n" in word or not word), None)
-    if wrong is not None:
-        raise Mistake(f"The word {wrong!r} cannot stand in a vocabulary file, which has a word a line.")
-    write_file(path, "".join(word + "\n" for word in words).encode(errors="surrogatepass"))
-
-
-def read_words(path: Path) -> list[str]:
-    """The words of a vocabulary file; only a line feed ends a word."""
-    try:
-        words = path.read_bytes().decode(errors="surrogatepass").split("\n")
-    except FileNotFoundError:
-        found = ", ".join(sorted(other.name for other in path.parent.iterdir()))
-        raise BadFile(f"No {path.name} in {path.parent}. Found: {found}. Copy it beside them.") from None
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{path} is not UTF-8 (byte {error.start}). Copy it again, in binary mode.") from None
-    return words[:-1] if words[-1] == "" else words
-
-
 def looks_folded(words: Sequence[str]) -> bool:
     """Whether a vocabulary holds no capital letters, as GloVe's: then words are looked up in small ones."""
     return all(word == word.lower() for word in words)
-
-
-def counts_in_order(counts: Sequence[int]) -> bool:
-    """Whether counts never rise, as files sorted by frequency have them."""
-    return bool((np.diff(np.asarray(counts)) <= 0).all())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from polyseme.errors import BadFile, Mistake
 from polyseme.files import write_file
+from polyseme.text import word_lists
 from polyseme.types import Batch, Packed, Text
 
 BEGIN_TEXT, END_TEXT, BEGIN_WORD, END_WORD, PAD = range(256, 261)  # behind the 256 bytes
@@ -75,7 +75,7 @@ class CharacterTokenizer:
         """Put its settings into a folder, and its vocabulary where it has one."""
         write_file(folder / _SETTINGS, _Settings(max_characters=self.max_characters).model_dump_json(indent=1))
         if self.vocabulary is not None:
-            write_vocabulary(folder / _VOCABULARY, self.vocabulary)
+            word_lists.write(folder / _VOCABULARY, self.vocabulary)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -88,8 +88,9 @@ class CharacterTokenizer:
             ) from None
         except ValidationError as error:
             raise BadFile(f"{folder / _SETTINGS} is damaged: {error.errors()[0]['msg']}. Copy it anew.") from None
-        vocabulary = folder / _VOCABULARY
-        return cls(settings.max_characters, read_vocabulary(vocabulary) if vocabulary.is_file() else None)
+        path = folder / _VOCABULARY
+        vocabulary = tuple(word_lists.read_distinct(path)) if path.is_file() else None
+        return cls(settings.max_characters, vocabulary)
 
 
 def spell(words: Iterable[str], max_characters: int) -> Packed:
@@ -109,31 +110,6 @@ def spell(words: Iterable[str], max_characters: int) -> Packed:
     inside[[1, 4]] = False
     values[inside] = np.frombuffer(b"".join(spelled), np.uint8)
     return Packed(torch.from_numpy(values), torch.from_numpy(offsets))
-
-
-def write_vocabulary(path: Path, words: Sequence[str]) -> None:
-    """One word a line, in order."""
-    for word in words:
-        if not word or "\n" in word:
-            raise Mistake(f"{word!r} cannot stand in {path.name}, which has one word a line. Leave it out.")
-    write_file(path, "".join(f"{word}\n" for word in words))
-
-
-def read_vocabulary(path: Path) -> tuple[str, ...]:
-    """The words of a file with one a line."""
-    try:
-        lines = path.read_bytes().decode().split("\n")  # not splitlines(): U+2028 may be part of a word
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8, one word a line.") from None
-    words = [line.removesuffix("\r") for line in lines]
-    if words[-1] == "":
-        words.pop()
-    if "" in words:
-        raise BadFile(f"{path}, line {words.index('') + 1}: an empty line. Wanted one word a line; remove it.")
-    if len(set(words)) < len(words):
-        twice = Counter(words).most_common(1)[0][0]
-        raise BadFile(f"{path} has {twice!r} twice. Wanted each word once, most frequent first.")
-    return tuple(words)
 
 
 class _Settings(BaseModel):

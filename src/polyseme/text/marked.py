@@ -11,6 +11,7 @@ from torch import Tensor
 
 from polyseme.errors import BadFile, Mistake, listed
 from polyseme.files import write_file
+from polyseme.text import word_lists
 from polyseme.text.batches import offsets_of, take_rows
 from polyseme.text.marks import BOS, FAKE, MAJ, REP, UNK, UP, marked_pieces
 from polyseme.types import Batch, Packed, Text
@@ -53,7 +54,7 @@ class MarkedWords:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        words, settings = read_lines(folder / VOCABULARY), _read_settings(folder / SETTINGS)
+        words, settings = word_lists.read(folder / VOCABULARY), _read_settings(folder / SETTINGS)
         for number, word in settings.odd_words.items():
             if not 0 <= number < len(words):
                 raise BadFile(f"{folder / SETTINGS} has a word {number}; {VOCABULARY} has only {len(words)} lines.")
@@ -87,19 +88,6 @@ def turned_positions(offsets: Tensor) -> Tensor:
     """
     mirrors = (offsets[:-1] + offsets[1:] - 1).repeat_interleave(offsets.diff())
     return mirrors - torch.arange(len(mirrors), device=offsets.device)
-
-
-def read_lines(path: Path) -> list[str]:
-    """The words of a vocabulary file, a word a line."""
-    try:
-        content = path.read_bytes().decode(errors="surrogatepass")
-    except FileNotFoundError:
-        found = listed(sorted(other.name for other in path.parent.glob("*")))
-        raise BadFile(f"No {path.name} in {path.parent}. Found: {found}. Copy it beside them.") from None
-    except UnicodeDecodeError as problem:
-        raise BadFile(f"{path} is not UTF-8 text ({problem}). Save it as UTF-8, a word a line.") from None
-    lines = content.removesuffix("\n").split("\n")  # not splitlines(): a word may be an odd kind of space
-    return [line.removesuffix("\r") for line in lines]
 
 
 class _Settings(BaseModel):

@@ -4,82 +4,70 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO
 
 from polyseme.errors import BadData, MissingExtra
 
 PACKED = (".gz", ".zst")
 
 _BLOCK = 1 << 22
-_ZST_FRAME = bytes.fromhex("28b52ffd")
-_ZST_SKIPPED = bytes.fromhex("2a4d18")
+_PIECE = 1024  # packed bytes at a time; runs of one byte pack so well that even these can be megabytes
+_AGAIN = "Copy or download it again."
 
 
 def blocks(path: Path, on_read: Callable[[int], None] | None = None, size: int = _BLOCK) -> Iterator[bytes]:
-    """The file's bytes, unpacked, at most `size` at a time; `on_read` hears how many bytes on disk are done."""
+    """The file's bytes, unpacked, at most `size` at a time; `on_read` hears how many bytes on disk are done.
+
+    Whether it is packed is told by its first bytes; a name that says otherwise is a mistake.
+    """
     with path.open("rb") as file:
-        unpacked, damaged = _unpacked(file, path)
-        while True:
-            try:
-                block = unpacked.read(size)
-            except damaged as error:
-                raise BadData(f"the packed data is damaged ({error}). Copy or download it again.", path) from error
+        for block in _unpacked(file, path, size):
             if on_read is not None:
                 on_read(file.tell())
-            if not block:
-                return
             yield block
+        if on_read is not None:
+            on_read(file.tell())
 
 
-def _unpacked(file: IO[bytes], path: Path) -> tuple[IO[bytes], tuple[type[Exception], ...]]:
-    """A file that gives unpacked bytes, and what it raises where they are damaged."""
-    if path.suffix.lower() == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(fileobj=file)), (EOFError, gzip.BadGzipFile, zlib.error)
-    if path.suffix.lower() == ".zst":
-        zstandard = _zstandard(path)
-        if _is_cut_off(file, zstandard):
-            raise BadData("the packed data ends too early. Copy or download it again.", path)
-        file.seek(0)
-        # without read_across_frames, what a parallel packer wrote ends after its first frame
-        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True), (zstandard.ZstdError,)
-    return file, ()
+def _unpacked(file: IO[bytes], path: Path, size: int) -> Iterator[bytes]:
+    magic = file.read(4)
+    file.seek(0)
+    if magic[:2] == b"\x1f\x8b":
+        return _from_gz(file, path, size)
+    if magic == b"\x28\xb5\x2f\xfd" or magic[1:] == b"\x2a\x4d\x18":  # a frame of data, or one to be skipped
+        return _from_zst(file, path, size)
+    if path.suffix.lower() in PACKED:
+        raise BadData(f"it is named {path.suffix} but is not packed so. Rename it, or fetch it again.", path)
+    return _until_empty(file, size)
 
 
-def _zstandard(path: Path) -> Any:
+def _from_gz(file: IO[bytes], path: Path, size: int) -> Iterator[bytes]:
+    try:
+        yield from _until_empty(gzip.GzipFile(fileobj=file), size)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BadData(f"the packed data is damaged ({error}). {_AGAIN}", path) from None
+
+
+def _from_zst(file: IO[bytes], path: Path, size: int) -> Iterator[bytes]:
+    """Frame by frame: zstandard's own stream reader takes a file that is cut off for a whole one."""
     try:
         import zstandard
     except ImportError:
         raise MissingExtra("zstandard", "data", f"Reading {path.name}") from None
-    return zstandard
-
-
-def _is_cut_off(file: IO[bytes], zstandard: Any) -> bool:
-    """Whether the last frame has no end; the zstd reader would take that for the end of the text."""
-    size, position = file.seek(0, 2), 0
-    while position < size:
-        end = _frame_end(file, position, zstandard)
-        if end is None:
-            return False  # no frame of zstd: the reader says so
-        position = end
-    return position > size
-
-
-def _frame_end(file: IO[bytes], start: int, zstandard: Any) -> int | None:
-    """Where the frame that begins here ends, by the sizes in its headers (RFC 8878, section 3.1)."""
-    file.seek(start)
-    header = file.read(18)  # the longest one
-    if header[1:4] == _ZST_SKIPPED:
-        return start + 8 + int.from_bytes(header[4:8], "little")
+    frame = None
     try:
-        position = start + zstandard.frame_header_size(header)
-        checksum = 4 if zstandard.get_frame_parameters(header).has_checksum else 0
-    except zstandard.ZstdError:
-        return start + 18 if header.startswith(_ZST_FRAME) and len(header) < 18 else None
-    last = False
-    while not last:
-        file.seek(position)
-        block = file.read(3)
-        bits = int.from_bytes(block, "little")
-        last, is_repeated, length = bool(bits & 1) or len(block) < 3, bits >> 1 & 3 == 1, bits >> 3
-        position += 3 + (1 if is_repeated else length)
-    return int(position + checksum)
+        for piece in _until_empty(file, _PIECE):
+            while piece:
+                frame = frame or zstandard.ZstdDecompressor().decompressobj()
+                found = frame.decompress(piece)
+                yield from (found[start : start + size] for start in range(0, len(found), size))
+                piece, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    except zstandard.ZstdError as error:
+        raise BadData(f"the packed data is damaged ({error}). {_AGAIN}", path) from None
+    if frame is not None:
+        raise BadData(f"the packed data ends too early. {_AGAIN}", path)
+
+
+def _until_empty(file: IO[bytes] | gzip.GzipFile, size: int) -> Iterator[bytes]:
+    while block := file.read(size):
+        yield block

@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.errors import BadData, BadFile, Mistake, listed
-from polyseme.files import write_file
+from polyseme.errors import Mistake, listed
+from polyseme.text import word_lists
 from polyseme.text.shards import Shards
 
 _BLOCK = 1 << 16
@@ -81,29 +81,12 @@ class Vocabulary:
 
     def write(self, path: Path) -> None:
         """Write one word a line; counts are not kept."""
-        for place, word in enumerate(self.words):
-            if not word or "\n" in word or word.encode(errors="replace").decode() != word:  # half a surrogate pair
-                raise Mistake(
-                    f"Word {place}, {word!r}, cannot be a line of {path.name}. Take it out of the vocabulary."
-                )
-        write_file(path, "".join(f"{word}\n" for word in self.words))
+        word_lists.write(path, self.words)
 
     @classmethod
     def read(cls, path: Path, n_special: int = 0, unknown: str | None = None) -> Self:
-        r"""The vocabulary in a file of one word a line. Lines end with \n alone: other marks are words of BERT's."""
-        if not path.is_file():
-            found = listed(sorted(file.name for file in path.parent.glob("*")))
-            raise BadFile(f"No {path.name} in {path.parent}. Found: {found}. Copy it beside them.")
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = error.object[: error.start].count(b"\n") + 1
-            raise BadData(f"this line is not UTF-8 ({error.reason}). Save the file as UTF-8.", path, line) from None
-        words = text.removesuffix("\n").split("\n")
-        if all(word.endswith("\r") for word in words):  # written on Windows
-            words = [word[:-1] for word in words]
-        _check_lines(words, path)
-        return cls(tuple(words), n_special=n_special, unknown=unknown)
+        """The vocabulary in a file of one word a line."""
+        return cls(tuple(word_lists.read_distinct(path)), n_special=n_special, unknown=unknown)
 
     @classmethod
     def from_shards(
@@ -132,15 +115,3 @@ class Vocabulary:
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words)}
-
-
-def _check_lines(words: list[str], path: Path) -> None:
-    if words == [""]:
-        raise BadData("the file is empty; one word a line was wanted.", path)
-    seen: dict[str, int] = {}
-    for number, word in enumerate(words, start=1):
-        if not word:
-            raise BadData("this line is empty; each wants a word. Take it out.", path, number)
-        if word in seen:
-            raise BadData(f"{word!r} is on line {seen[word]} already. Take one of them out.", path, number)
-        seen[word] = number
