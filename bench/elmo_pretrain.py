@@ -67,7 +67,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     torch.manual_seed(0)
     model = Model()
-    optimizer = torch.optim.Adagrad(model.parameters(), lr=0.2, initial_accumulator_value=1.0)
+    optimizer = torch.optim.Adagrad(model.parameters(), lr=0.2, initial_accumulator_value=1.0, fused=True)
     targets = torch.stack([log_uniform_samples(N_WORDS, ROWS)[0] for _ in range(STEPS)])  # frequent words come often
     ids, targets = targets.roll(1, 0) % DISTINCT, targets.flatten().repeat(2)
     losses = {

@@ -66,3 +66,24 @@ def test_the_full_loss_stands_huge_logits():
     with torch.no_grad():
         softmax.weight.fill_(1e4)
     assert softmax.loss(torch.ones(1, 2), torch.tensor([1])).item() == torch.tensor(3.0).log().item()
+
+
+def test_the_sampled_loss_and_its_gradients_are_those_of_autograd():
+    """Written down plainly: the target beside the samples, a sample that is the target left out."""
+    torch.manual_seed(0)
+    softmax = Softmax(6, 40).double()
+    vectors, targets = torch.randn(70, 6, dtype=torch.double, requires_grad=True), torch.randint(0, 40, (70,))
+    parameters = [vectors, softmax.weight, softmax.bias]
+    torch.manual_seed(5)
+    found = softmax.sampled_loss(vectors, targets, n_samples=12)
+    torch.manual_seed(5)
+    samples, tries = log_uniform_samples(40, 12)
+    assert (targets.unsqueeze(1) == samples).any()  # some are hit
+    logits = softmax(vectors) - log_expected(torch.arange(40), 40, tries)
+    true = logits.gather(1, targets.unsqueeze(1))
+    others = logits[:, samples].masked_fill(targets.unsqueeze(1) == samples, -torch.inf)
+    wanted = (torch.cat([true, others], 1).logsumexp(1) - true.squeeze(1)).mean()
+    torch.testing.assert_close(found, wanted)
+    pairs = zip(torch.autograd.grad(2 * found, parameters), torch.autograd.grad(2 * wanted, parameters), strict=True)
+    for one, other in pairs:
+        torch.testing.assert_close(one, other)

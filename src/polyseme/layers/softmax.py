@@ -38,16 +38,12 @@ class Softmax(nn.Module):
         As in TensorFlow's sampled_softmax_loss: distinct samples, shared by all positions, logits corrected by the
         logarithm of how often each word was to be expected, a sample that is the target itself left out.
         """
-        n_words = len(self.weight)
-        samples, tries = log_uniform_samples(n_words, n_samples)
-        rows = torch.cat([targets, samples])
-        weight, bias = F.embedding(rows, self.weight), self.bias[rows]
-        bias = bias - log_expected(rows, n_words, tries)
-        n = len(targets)
-        true = (vectors * weight[:n]).sum(1) + bias[:n]  # (positions,)
-        others = F.linear(vectors, weight[n:], bias[n:])  # (positions, samples)
-        others = others.masked_fill(targets.unsqueeze(1) == samples, -torch.inf)
-        return (torch.logsumexp(torch.cat([true.unsqueeze(1), others], 1), 1) - true).mean()
+        samples, tries = log_uniform_samples(len(self.weight), n_samples)
+        likely = log_expected(torch.cat([targets, samples]), len(self.weight), tries)
+        loss: Tensor = _SampledLoss.apply(  # type: ignore[no-untyped-call]
+            vectors, self.weight, self.bias, targets, samples, likely
+        )
+        return loss
 
 
 class _FullLoss(torch.autograd.Function):
@@ -73,6 +69,45 @@ class _FullLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         return *(part * (grad / ctx.n) for part in ctx.saved_tensors), None
+
+
+class _SampledLoss(torch.autograd.Function):
+    """The loss against some words and its gradients in one go: the logits are gone over as seldom as can be."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, samples: Tensor, likely: Tensor
+    ) -> Tensor:
+        n, wanted, drawn = len(targets), weight[targets], weight[samples]
+        true = (vectors * wanted).sum(1) + bias[targets] - likely[:n]  # (positions,)
+        others = torch.addmm(bias[samples] - likely[n:], vectors, drawn.t())  # (positions, samples)
+        others[_hits(targets, samples)] = -torch.inf
+        sums = torch.logaddexp(true, others.logsumexp(1))
+        loss = (sums - true).mean()
+        errors = others.sub_(sums.unsqueeze(1)).exp_()  # the softmax: what is too much at each sample
+        missing = (true - sums).exp_().sub_(1)  # and too little at the target
+        grad_vectors = torch.mm(errors, drawn).addcmul_(missing.unsqueeze(1), wanted)
+        rows = torch.cat([targets, samples])
+        grad_rows = torch.cat([missing.unsqueeze(1) * vectors, errors.t() @ vectors])
+        ctx.save_for_backward(grad_vectors, rows, grad_rows, torch.cat([missing, errors.sum(0)]))
+        ctx.shape = weight.shape
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        grad_vectors, rows, grad_rows, grad_biases = ctx.saved_tensors
+        scale = grad / len(grad_vectors)
+        weight = grad_rows.new_zeros(ctx.shape).index_add_(0, rows, grad_rows * scale)
+        bias = grad_rows.new_zeros(ctx.shape[0]).index_add_(0, rows, grad_biases * scale)
+        return grad_vectors * scale, weight, bias, None, None, None
+
+
+def _hits(targets: Tensor, samples: Tensor) -> tuple[Tensor, Tensor]:
+    """Where a sample is the target itself: (positions, places among the samples)."""
+    in_order, places = samples.sort()
+    found = torch.searchsorted(in_order, targets).clamp_(max=len(samples) - 1)
+    hit = in_order[found] == targets
+    return hit.nonzero().flatten(), places[found[hit]]
 
 
 def log_uniform_samples(n_words: int, n_samples: int) -> tuple[Tensor, int]:

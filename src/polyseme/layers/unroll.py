@@ -89,36 +89,43 @@ class _Unroll(torch.autograd.Function):
             gates, cells, squashed, before, outputs,
         ) = ctx.saved_tensors  # fmt: skip
         cell_clip, projection_clip = ctx.clips
-        steps, _, units = cells.shape
-        grad_gates = torch.empty_like(gates)
-        grad_projected = torch.empty_like(outputs)
+        units = cells.shape[2]
+        take_in, forget, let_out, candidate = torch.split(gates, units, 2)  # each (steps, rows, units)
+        memory = torch.cat([cell.unsqueeze(0), cells[:-1]])
+        # what each gate's sum does to the cell, or for the output gate to what is projected, at all steps at once
+        slopes = torch.empty_like(gates)
+        into = torch.split(slopes, units, 2)
+        torch.mul(candidate * take_in, 1 - take_in, out=into[0])
+        torch.mul(memory * forget, 1 - forget, out=into[1])
+        torch.mul(squashed * let_out, 1 - let_out, out=into[2])
+        torch.mul(take_in, 1 - candidate.square(), out=into[3])
+        through_cell = let_out * (1 - squashed.square())
+        cell_free, output_free = (
+            cells.abs() < cell_clip,
+            outputs.abs() < projection_clip,
+        )  # where a clip held, nothing flows
+        grad_projected = grad_outputs.clone()
         grad_hidden, grad_cell = torch.zeros_like(hidden), torch.zeros_like(cell)
         backwards = packed_for(weight_hidden.t())
-        for step in reversed(range(steps)):
-            take_in, forget, let_out, candidate = torch.split(gates[step], units, 1)
-            grad_projected[step] = grad_outputs[step] + grad_hidden
-            if projection_clip != float("inf"):
-                grad_projected[step] *= outputs[step].abs() < projection_clip  # where the clip held, nothing flows
+        for step in reversed(range(len(cells))):
+            grad_projected[step].add_(grad_hidden).mul_(output_free[step])
             grad_before = grad_projected[step] @ weight_projection
-            grad_cell += grad_before * let_out * (1 - squashed[step].square())
-            if cell_clip != float("inf"):
-                grad_cell *= cells[step].abs() < cell_clip
-            memory = cells[step - 1] if step else cell
-            into = torch.split(grad_gates[step], units, 1)
-            torch.mul(grad_cell * candidate, take_in * (1 - take_in), out=into[0])
-            torch.mul(grad_cell * memory, forget * (1 - forget), out=into[1])
-            torch.mul(grad_before * squashed[step], let_out * (1 - let_out), out=into[2])
-            torch.mul(grad_cell * take_in, 1 - candidate.square(), out=into[3])
-            grad_hidden = backwards(grad_gates[step])
-            grad_cell *= forget
-        flat = grad_gates.flatten(0, 1)  # (steps * rows, 4 * units)
-        recurrent_inputs = torch.cat([hidden.unsqueeze(0), outputs[:-1]]).flatten(0, 1)
+            grad_cell.addcmul_(grad_before, through_cell[step]).mul_(cell_free[step])
+            gate = slopes[step].view(-1, 4, units)
+            gate[:, :2].mul_(grad_cell.unsqueeze(1))
+            gate[:, 2].mul_(grad_before)
+            gate[:, 3].mul_(grad_cell)
+            grad_hidden = backwards(slopes[step])
+            grad_cell.mul_(forget[step])
+        flat = slopes.flatten(0, 1)  # (steps * rows, 4 * units), now the gradients of the gates' sums
+        previous = torch.cat([hidden.unsqueeze(0), outputs[:-1]])  # (steps, rows, width), what each step was given
+        grad_weights = flat.t() @ torch.cat([inputs, previous], 2).flatten(0, 1)  # one product for both matrices
         return (
             (flat @ weight_input).view_as(inputs) if ctx.needs_input_grad[0] else None,
             grad_hidden,
             grad_cell,
-            flat.t() @ inputs.flatten(0, 1),
-            flat.t() @ recurrent_inputs,
+            grad_weights[:, : inputs.shape[2]],
+            grad_weights[:, inputs.shape[2] :],
             flat.sum(0),
             grad_projected.flatten(0, 1).t() @ before.flatten(0, 1),
             None,

@@ -22,7 +22,7 @@ def make(
     """An optimiser over a module's parameters; weight decay spares biases and layer norms."""
     groups = decay_groups(module, weight_decay)
     if name == "adagrad":
-        return torch.optim.Adagrad(groups, lr=rate, initial_accumulator_value=initial_accumulator)
+        return torch.optim.Adagrad(groups, lr=rate, initial_accumulator_value=initial_accumulator, fused=True)
     return torch.optim.AdamW(groups, lr=rate, betas=betas, fused=True)
 
 
