@@ -1,6 +1,6 @@
 import pytest
 
-from polyseme.errors import BadData, BadFile, Mistake
+from polyseme.errors import Mistake
 from polyseme.text import shards
 from polyseme.text.vocab import Vocabulary
 
@@ -93,31 +93,3 @@ def test_what_was_written_is_read(tmp_path):
     assert Vocabulary.read(tmp_path / "vocab.txt", n_special=2, unknown="[UNK]") == Vocabulary(
         words, n_special=2, unknown="[UNK]"
     )
-
-
-@pytest.mark.parametrize("content", [b"a\nb", b"a\nb\n", b"\xef\xbb\xbfa\nb\n", b"a\r\nb\r\n"])
-def test_files_of_other_systems_are_read(tmp_path, content):
-    (tmp_path / "vocab.txt").write_bytes(content)
-    assert Vocabulary.read(tmp_path / "vocab.txt").words == ("a", "b")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "the file is empty"),
-        (b"\n", "the file is empty"),
-        (b"a\n\nb\n", "line 2: this line is empty"),
-        (b"a\nb\na\n", "line 3: 'a' is on line 1 already"),
-        (b"a\nb\xff\n", "line 2: this line is not UTF-8"),
-    ],
-)
-def test_a_file_that_is_no_vocabulary_is_refused(tmp_path, content, message):
-    (tmp_path / "vocab.txt").write_bytes(content)
-    with pytest.raises(BadData, match=message):
-        Vocabulary.read(tmp_path / "vocab.txt")
-
-
-def test_a_missing_file_is_said(tmp_path):
-    (tmp_path / "config.json").touch()
-    with pytest.raises(BadFile, match=r"No vocab\.txt in .* Found: config\.json"):
-        Vocabulary.read(tmp_path / "vocab.txt")

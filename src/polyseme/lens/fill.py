@@ -10,8 +10,9 @@ from torch import Tensor
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoEncoder, direction
-from polyseme.errors import Mistake, listed
+from polyseme.errors import Mistake
 from polyseme.layers.softmax import Softmax
+from polyseme.lens.ways import way_of
 from polyseme.text.characters import MARKERS, CharacterTokenizer
 from polyseme.text.words import to_text
 
@@ -27,18 +28,11 @@ class Filling:
 
 def fill(pretrained: Pretrained, string: str, n: int = 10) -> list[Filling]:
     """A Filling for each [MASK] of a text."""
-    family = pretrained.encoder.family
-    if family not in _FILLERS:
-        raise Mistake(f"Encoders of the family {family!r} cannot fill a mask here; {listed(_FILLERS)} can.")
-    if pretrained.lm is None:
-        raise Mistake(
-            "This model has no output layer, so it cannot fill a mask: released ELMo files leave it out. "
-            "Pretrain further with --init, which makes one."
-        )
+    fill_masks = way_of(pretrained, _FILLERS, "fill a mask")
     if MASK not in string:
         raise Mistake(f'There is no {MASK} in {string!r}. Write it where a word is wanted: "The ice cream was {MASK}."')
     with torch.inference_mode():
-        return _FILLERS[family](pretrained, string, n)
+        return fill_masks(pretrained, string, n)
 
 
 def _fill_elmo(pretrained: Pretrained, string: str, n: int) -> list[Filling]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoEncoder, direction
-from polyseme.errors import Mistake, listed
 from polyseme.layers.softmax import Softmax
+from polyseme.lens.ways import way_of
 from polyseme.text.batches import groups, take, take_rows
 from polyseme.text.characters import UNKNOWN, CharacterTokenizer
 from polyseme.text.words import to_text
@@ -55,23 +55,11 @@ def total(scores: Sequence[Score]) -> Score:
 
 def score(pretrained: Pretrained, texts: Iterable[str | Sequence[str]]) -> Iterator[Score]:
     """Each text's likelihood, always from the full softmax, each text on its own."""
-    of_window = _scorer(pretrained)
+    of_window = way_of(pretrained, _SCORERS, "score text")
     waiting = iter(texts)
     while window := [to_text(text) for text in islice(waiting, _WINDOW)]:
         with torch.inference_mode():
             yield from of_window(pretrained, window)
-
-
-def _scorer(pretrained: Pretrained) -> Callable[[Pretrained, list[Text]], list[Score]]:
-    family = pretrained.encoder.family
-    if family not in _SCORERS:
-        raise Mistake(f"Encoders of the family {family!r} cannot score text here; {listed(_SCORERS)} can.")
-    if pretrained.lm is None:
-        raise Mistake(
-            "This model has no output layer, so it cannot score text: released ELMo files leave it out. "
-            "Pretrain further with --init, which makes one."
-        )
-    return _SCORERS[family]
 
 
 def _score_elmo(pretrained: Pretrained, window: list[Text]) -> list[Score]:
