@@ -1,4 +1,4 @@
-"""Static vectors, ELMo, ULMFiT and BERT in one home: pretrain, freeze or fine-tune, compare, look inside, serve."""
+"""Static vectors, ELMo, AWD-LSTM and BERT in one home: pretrain, read and write released weights, embed."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -25,6 +25,8 @@ def new_file(path: Path, force: bool = False) -> Iterator[Path]:
     """Give the path of a temporary file to write; when the block ends well, move it to `path`."""
     path = path.absolute()
     _refuse_existing(path, force)
+    if path.is_dir():
+        raise BadFile(f"{path} is a folder; a file is to be written there. Choose another place.")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
@@ -45,12 +47,14 @@ def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
     """Give a temporary folder to fill; when the block ends well, hash what is in it and move it to `path`."""
     path = path.absolute()
     _refuse_existing(path, force)
+    _refuse_strangers(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         temporary.chmod(0o755)
         yield temporary
         for file in _files(temporary):
+            file.chmod(0o644)  # some writers let only the owner read
             _sync(file)
         write_file(temporary / MANIFEST, json.dumps(_hashes(temporary), indent=1))
         _move(temporary, path)
@@ -67,6 +71,8 @@ def damage(folder: Path) -> str | None:
         return f"it has no {MANIFEST}"
     except ValueError:
         return f"its {MANIFEST} is not JSON"
+    if not isinstance(wanted, dict) or not wanted:
+        return f"its {MANIFEST} names no files"
     for name, digest in wanted.items():
         if not (folder / name).is_file():
             return f"{name} is missing"
@@ -104,6 +110,16 @@ def locked(folder: Path) -> Iterator[None]:
 def _refuse_existing(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise BadFile(f"{path} is there already. Choose another place, or overwrite it with --force (force=True).")
+
+
+def _refuse_strangers(path: Path) -> None:
+    """Only what a folder of ours may be replaced: a slip of the pen must not cost anybody's files."""
+    if path.is_dir() and any(path.iterdir()) and not (path / MANIFEST).is_file():
+        raise BadFile(f"{path} holds files that polyseme did not write, so it is not replaced. Choose another place.")
+    if path.exists() and not path.is_dir():
+        raise BadFile(f"{path} is a file; a folder is to be written there. Choose another place.")
+    if path in (Path.cwd(), *Path.cwd().parents):
+        raise BadFile(f"{path} is the folder you are in, or one above it. Choose another place.")
 
 
 def _files(folder: Path) -> list[Path]:

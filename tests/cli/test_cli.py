@@ -10,7 +10,9 @@ import pytest
 from pyarrow import parquet
 
 import polyseme
-from polyseme.cli import VERBS
+from polyseme.cli import VERBS, spread
+from polyseme.errors import Mistake
+from polyseme.pretrain import recipe
 
 VECTORS = "crack 1 0 0\nwall 0.9 0.1 0\nthe 0 1 0\nhigh 0 0 1\n"
 LINES = "The crack.\n\nA high wall\n"
@@ -113,14 +115,12 @@ def test_convert_and_inspect(folder):
 
 def test_pretraining_static_vectors_with_and_without_subwords(folder):
     (folder / "text.txt").write_text("the crack in the wall\nthe wall is high\n\n" * 50)
-    for recipe in ("static", "static-subwords"):
-        done = run(
-            folder, "pretrain", recipe, "--corpus", "text.txt", "--out", recipe, "--set", "width=8", "n_buckets=100"
-        )
-        assert (done.returncode, done.stdout) == (0, f"{recipe}\n"), done.stderr
-        made = polyseme.load(folder / recipe)
+    for name in ("static", "static-subwords"):
+        done = run(folder, "pretrain", name, "--corpus", "text.txt", "--out", name, "--set", "width=8", "n_buckets=100")
+        assert (done.returncode, done.stdout) == (0, f"{name}\n"), done.stderr
+        made = polyseme.load(folder / name)
         assert set(made.tokenizer.words) == {"the", "crack", "in", "wall", "is", "high"}
-        assert made.embed([["walls"]])[0].any() == (recipe == "static-subwords")
+        assert made.embed([["walls"]])[0].any() == (name == "static-subwords")
         assert made.provenance["corpus"]["words"] == 450
 
 
@@ -128,7 +128,7 @@ def test_a_folder_belongs_to_one_recipe(folder):
     (folder / "text.txt").write_text("the crack in the wall\n\n" * 50)
     assert run(folder, "pretrain", "static", "--corpus", "text.txt", "--out", "run").returncode == 0
     done = run(folder, "pretrain", "static", "--corpus", "text.txt", "--out", "run", "--set", "width=9")
-    assert "was begun with another recipe" in done.stderr
+    assert "recipe.width was 100, is 9" in done.stderr
 
 
 def test_a_wrong_recipe_or_setting_names_its_neighbour(folder):
@@ -136,3 +136,56 @@ def test_a_wrong_recipe_or_setting_names_its_neighbour(folder):
     done = run(folder, "pretrain", "static", "--corpus", "x", "--out", "r", "--set", "widht=3")
     assert "Did you mean 'width'?" in done.stderr
     assert "width" in run(folder, "pretrain", "static", "--corpus", "x", "--out", "r", "--set", "width=wide").stderr
+
+
+def test_a_first_mistake_does_not_spoil_the_folder(folder):
+    (folder / "text.txt").write_text("the crack in the wall\n\n" * 50)
+    assert run(folder, "pretrain", "static", "--corpus", "txet.txt", "--out", "run").returncode == 1
+    done = run(folder, "pretrain", "static", "--corpus", "text.txt", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(run(folder, "inspect", "run", "--json").stdout)["family"] == "static"
+
+
+def test_a_run_does_not_work_in_a_folder_with_files_of_its_own(folder):
+    (folder / "mine" / "corpus").mkdir(parents=True)
+    (folder / "mine" / "words.txt").write_text("precious")
+    done = run(folder, "pretrain", "static", "--corpus", "lines.txt", "--out", "mine")
+    assert "holds files of its own" in done.stderr
+    assert (folder / "mine" / "words.txt").read_text() == "precious"
+
+
+def test_a_blank_line_is_shown_as_it_is(folder):
+    done = run(folder, "embed", "glove.txt", "lines.txt")
+    assert done.returncode == 0, done.stderr
+    assert "crack" in done.stdout
+
+
+def test_what_cannot_be_written_is_told_without_a_traceback(folder):
+    for out in ("lines.txt/x.npz", "."):
+        done = run(folder, "embed", "glove.txt", "lines.txt", "--out", out, "--force")
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+
+
+def test_the_folder_one_is_in_is_never_replaced(folder):
+    done = run(folder, "convert", "glove.txt", ".", "--force")
+    assert "did not write" in done.stderr
+    assert (folder / "lines.txt").exists()
+
+
+def test_a_value_behind_an_equals_sign_begins_a_list_too():
+    assert spread(["pretrain", "--set=a=1", "b=2"], ["--set"]) == ["pretrain", "--set=a=1", "--set", "b=2"]
+
+
+@pytest.mark.parametrize("setting", ["seed=-1", "rate=nan", "rate=-1", "sample=-1", "width.x=1", "epochs=0"])
+def test_a_setting_out_of_bounds_is_refused(folder, setting):
+    with pytest.raises(Mistake):
+        recipe("static", [setting])
+
+
+@pytest.mark.parametrize(
+    "setting", ["most_norm=0", "weight_decay=-1", "betas=[2,2]", "warm_up=-1", "encoder.cell_clip=-3"]
+)
+def test_a_networks_setting_out_of_bounds_is_refused(setting):
+    with pytest.raises(Mistake):
+        recipe("elmo-tiny", [setting])

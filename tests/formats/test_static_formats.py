@@ -206,3 +206,65 @@ def test_a_contextual_format_name_that_is_not_known_names_the_nearest(word2vec, 
     word2vec.wv.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
     with pytest.raises(Mistake, match="'glove'"):
         polyseme.save(polyseme.load(tmp_path / "v.bin"), tmp_path / "x", format="glvoe")
+
+
+def test_a_long_and_a_short_line_do_not_make_up_for_each_other(tmp_path):
+    (tmp_path / "g.txt").write_text("w0 0 0 0\nw1 1 1 1 9\nw2 2 2\nw3 3 3 3\n")
+    with pytest.raises(BadData, match="line 3: found 2 numbers"):
+        polyseme.load(tmp_path / "g.txt")
+
+
+@pytest.mark.parametrize("format, name", [("word2vec", "v.bin"), ("fasttext", "f.bin")])
+def test_a_word_that_would_not_read_back_is_not_written(tmp_path, format, name):
+    (tmp_path / "g.txt").write_text("crack 1 2 3\nnew york 4 5 6\n")
+    with pytest.raises(Mistake, match="'new york' cannot be written"):
+        polyseme.save(polyseme.load(tmp_path / "g.txt"), tmp_path / name, format=format)
+    assert not (tmp_path / name).exists()
+
+
+def test_packed_files_are_not_written(tmp_path):
+    (tmp_path / "g.txt").write_text("crack 1 2 3\n")
+    with pytest.raises(Mistake, match=r"Leave \.gz off"):
+        polyseme.save(polyseme.load(tmp_path / "g.txt"), tmp_path / "g.gz", format="glove")
+
+
+def test_a_damaged_gz_file_is_refused(word2vec, tmp_path):
+    word2vec.wv.save_word2vec_format(str(tmp_path / "v.bin.gz"), binary=True)
+    whole = (tmp_path / "v.bin.gz").read_bytes()
+    for content in (b"no gzip at all", whole[: len(whole) // 2], whole[:100] + bytes(100) + whole[200:]):
+        (tmp_path / "v.bin.gz").write_bytes(content)
+        with pytest.raises(BadFile):
+            polyseme.load(tmp_path / "v.bin.gz")
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("vocab.txt", "crack\n", "its vocabulary has 1 words, its weights 2"),
+        ("vocab.txt", "crack\ncrack\n", "on line 1 already"),
+        ("tokenizer_config.json", "[]", "missing or damaged"),
+        ("polyseme.json", "5", "polyseme.json is damaged"),
+        ("config.json", '{"polyseme": 1}', "config.json is damaged: family"),
+        ("config.json", "5", "no known kind"),
+    ],
+)
+def test_a_native_folder_whose_parts_do_not_fit_is_refused(tmp_path, name, content, message):
+    (tmp_path / "g.txt").write_text("crack 1 2 3\nwall 4 5 6\n")
+    polyseme.save(polyseme.load(tmp_path / "g.txt"), tmp_path / "native")
+    (tmp_path / "native" / name).write_text(content)
+    with pytest.raises((BadFile, BadData), match=message):
+        polyseme.load(tmp_path / "native")
+
+
+def test_a_stranger_s_folder_is_not_replaced_even_by_force(tmp_path):
+    (tmp_path / "g.txt").write_text("crack 1 2 3\n")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "one.jpg").touch()
+    with pytest.raises(BadFile, match="polyseme did not write"):
+        polyseme.save(polyseme.load(tmp_path / "g.txt"), tmp_path / "photos", force=True)
+    assert (tmp_path / "photos" / "one.jpg").exists()
+
+
+def test_a_word_is_not_its_own_neighbour_in_another_form(tmp_path):
+    (tmp_path / "g.txt").write_text("crack 1 2 3\nwall 4 5 6\n")
+    assert [word for word, _ in Neighbours.of(polyseme.load(tmp_path / "g.txt")).nearest("Crack", 5)] == ["wall"]

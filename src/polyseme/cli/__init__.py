@@ -1,6 +1,7 @@
 """The command `polyseme`: one file a verb, imported only when that verb is chosen."""
 
 import functools
+import io
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -24,6 +25,9 @@ VERBS = {
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
     arguments = sys.argv[1:]
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     module = import_module(f"polyseme.cli.{chosen}") if chosen in VERBS else None
@@ -41,7 +45,8 @@ def spread(arguments: Sequence[str], lists: Sequence[str]) -> list[str]:
     current: str | None = None
     for place, word in enumerate(arguments):
         if word.startswith("-") and len(word) > 1:
-            current = word if word in lists else None
+            name = word.partition("=")[0]
+            current = name if name in lists else None
         elif current and arguments[place - 1] != current:
             out.append(current)
         out.append(word)
@@ -54,7 +59,7 @@ def _app(chosen: str | None, run: Callable[..., Any] | None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        help="Static vectors, ELMo, ULMFiT and BERT in one home: pretrain, freeze or fine-tune, compare, look inside.",
+        help="Static vectors, ELMo, AWD-LSTM and BERT in one home: pretrain, convert, embed, look inside.",
     )
     app.callback()(_options)
     for verb, purpose in VERBS.items():
@@ -91,9 +96,15 @@ def _guarded(run: Callable[..., Any]) -> Callable[..., Any]:
         except Mistake as mistake:
             print(f"polyseme: {mistake}", file=sys.stderr)
             raise typer.Exit(1) from None
-        except BrokenPipeError:
-            sys.stderr.close()  # whoever read our output has had enough
-            raise typer.Exit(0) from None
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                sys.stderr.close()  # whoever read our output has had enough
+                raise typer.Exit(0) from None
+            print(
+                f"polyseme: {error.filename or 'output'}: {error.strerror}. Check the path and its permissions.",
+                file=sys.stderr,
+            )
+            raise typer.Exit(1) from None
         except KeyboardInterrupt:
             print("polyseme: interrupted", file=sys.stderr)
             raise typer.Exit(130) from None

@@ -8,12 +8,13 @@ import typer
 def run(
     source: Path = typer.Argument(help="A file or folder of any known format."),
     target: Path = typer.Argument(help="What to write."),
-    to: str = typer.Option("native", "--to", help="The format to write."),
+    to: str | None = typer.Option(None, "--to", help="The format to write; by default our own folder."),
     force: bool = typer.Option(False, "--force", help="Overwrite what is there."),
 ) -> None:
     """Write a model of any format as a folder of ours, or as another format."""
     from polyseme.formats import format_named, load, save
 
-    format_named(to)  # a wrong name is told before a large file is read
+    if to is not None:
+        format_named(to)  # a wrong name is told before a large file is read
     save(load(source), target, format=to, force=force)
     print(target)

@@ -58,8 +58,13 @@ def _package(name: str) -> Path:
 
 def _glove() -> Pretrained:
     import numpy as np
-    from pyarrow import parquet
 
+    from polyseme.errors import MissingExtra
+
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "data", "The demo") from None
     from polyseme.formats.vectors import to_pretrained
 
     folder = _package(GLOVE) / "data"

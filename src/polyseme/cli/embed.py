@@ -62,7 +62,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _layers(layers: str) -> str | int:
-    return int(layers) if layers.removeprefix("-").isdigit() else layers
+    return int(layers) if layers.removeprefix("-").isdecimal() else layers
 
 
 def _told(stream: Iterable[Any], total: int, stages: Any) -> Iterator[Any]:
@@ -83,5 +83,5 @@ def _print(stream: Iterable[Any], as_json: bool) -> None:
             continue
         print(embedded.text.string)
         top = embedded.vectors[-1] if embedded.vectors.ndim == 3 else embedded.vectors
-        for row, vector in zip(embedded.rows or ["(text)"], top, strict=True):
+        for row, vector in zip(embedded.rows if len(embedded.rows) == len(top) else ["(text)"], top, strict=True):
             print(f"  {row:<16} {' '.join(f'{value:7.3f}' for value in vector[:8])} … ({len(vector)} numbers)")

@@ -23,8 +23,9 @@ def run(
 
 def _facts(path: Path) -> dict[str, Any]:
     from polyseme.files import MANIFEST, damage
-    from polyseme.formats import format_of, load
+    from polyseme.formats import format_of, load, model_path
 
+    path = model_path(path)
     pretrained = load(path)
     encoder = pretrained.encoder
     whole = (damage(path) or "whole") if (path / MANIFEST).exists() else "not hashed"

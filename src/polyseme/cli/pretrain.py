@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -19,6 +20,8 @@ def run(
     seed: int | None = typer.Option(None, "--seed", help="The seed of everything random."),
     changes: list[str] = typer.Option([], "--set", help="A change of the recipe, such as epochs=3."),
     split: bool = typer.Option(False, "--split", help="The text is words with spaces between them already."),
+    field: str = typer.Option("text", "--field", help="Where jsonl and parquet hold the text."),
+    errors: str = typer.Option("strict", "--errors", help="replace reads bytes that are no UTF-8 as U+FFFD."),
     recipes: bool = typer.Option(False, "--recipes", help="List the recipes with their settings."),
 ) -> None:
     """Make an encoder from raw text. Killed at any moment, the same command goes on where it was."""
@@ -26,16 +29,22 @@ def run(
 
     if recipes:
         for name, one in RECIPES.items():
-            print(f"{name}: {json.dumps(one.model_dump(), ensure_ascii=False)}")
+            print(name)
+            for setting, value in one.model_dump().items():
+                print(f"  {setting:<14} {json.dumps(value)}")
         return
-    if not recipe or not corpus or out is None:
-        raise typer.BadParameter("polyseme pretrain RECIPE --corpus FILE … --out FOLDER; --recipes lists the recipes")
-    _pretrain(recipe, corpus, out, valid, init, [*changes, *([f"seed={seed}"] if seed is not None else [])], split)
+    wanted = {"RECIPE": recipe, "--corpus": corpus, "--out": out}
+    if absent := [name for name, given in wanted.items() if not given]:
+        raise typer.BadParameter(
+            f"{', '.join(absent)} is missing: polyseme pretrain RECIPE --corpus FILE … --out FOLDER"
+        )
+    assert recipe is not None and out is not None  # noqa: PT018
+    changes = [*changes, *([f"seed={seed}"] if seed is not None else [])]
+    reading = {"split": split, "field": field, "errors": errors}
+    _pretrain(recipe, changes, out, corpus=corpus, valid=valid, init=init, **reading)
 
 
-def _pretrain(
-    name: str, corpus: list[str], out: Path, valid: list[str], init: Path | None, changes: list[str], split: bool
-) -> None:
+def _pretrain(name: str, changes: list[str], out: Path, **options: Any) -> None:
     from polyseme.cli.progress import Stages
     from polyseme.pretrain import pretrain, recipe
     from polyseme.pretrain.run import Report
@@ -48,5 +57,5 @@ def _pretrain(
                 shown = " · ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in report.metrics.items())
                 stages.say(f"step {report.done:,.0f}: {shown}")
 
-        pretrain(recipe(name, changes), corpus, out, valid, init, split, tell)
+        pretrain(recipe(name, changes), out=out, tell=tell, **options)
     print(out)

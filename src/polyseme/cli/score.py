@@ -16,10 +16,13 @@ def run(
     """Tell the perplexity of sentences and of all together, each sentence read on its own."""
     from polyseme.cli.embed import read_lines
     from polyseme.cli.progress import Stages
+    from polyseme.errors import Mistake
     from polyseme.formats import load
     from polyseme.lens.score import Score, score, total
 
     lines = [line for line in read_lines(texts) if line.strip()]
+    if not lines:
+        raise Mistake(f"There is no sentence in {texts}. Wanted: a sentence a line.")
     inputs: list[Any] = [line.split() for line in lines] if split else lines
     found: list[Score] = []
     with Stages() as stages:

@@ -185,4 +185,8 @@ def _decoder(config: AwdLstmConfig) -> nn.Module:
     return BidirectionalDecoder(config) if config.bidirectional else TiedDecoder(config)
 
 
-FAMILY = Family(AwdLstmEncoder.family, AwdLstmConfig, _encoder, MarkedWords, _decoder)
+def _n_words(tokenizer: MarkedWords, config: AwdLstmConfig) -> tuple[int, int]:
+    return len(tokenizer.words), config.n_words
+
+
+FAMILY = Family("awd_lstm", AwdLstmConfig, _encoder, MarkedWords, _decoder, _n_words)

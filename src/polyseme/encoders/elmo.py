@@ -20,6 +20,7 @@ from polyseme.text.characters import N_CHARACTERS, PAD, CharacterTokenizer
 from polyseme.types import Batch, Encoding, State
 
 Size = Annotated[int, Field(ge=1, le=1 << 20)]
+Clip = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0, le=64)]
 
 _FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
@@ -40,8 +41,8 @@ class ElmoConfig(BaseModel):
     cell_width: Size = 4096
     n_layers: Annotated[int, Field(ge=1, le=64)] = 2
     skip: bool = True  # from the second LSTM layer up its input is added to its output
-    cell_clip: float | None = 3.0
-    projection_clip: float | None = 3.0
+    cell_clip: Clip | None = 3.0
+    projection_clip: Clip | None = 3.0
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1  # on what goes into the cells, while training
     n_words: Size | None = None  # that the softmax of its pretraining knows; released files have none
 
@@ -169,4 +170,8 @@ def _softmax(config: ElmoConfig) -> Softmax:
     return Softmax(config.width, config.n_words)
 
 
-FAMILY = Family("elmo", ElmoConfig, ElmoEncoder, CharacterTokenizer, _softmax)
+def _n_words(tokenizer: CharacterTokenizer, config: ElmoConfig) -> tuple[int, int]:
+    return len(tokenizer.vocabulary or ()), config.n_words or len(tokenizer.vocabulary or ())
+
+
+FAMILY = Family("elmo", ElmoConfig, ElmoEncoder, CharacterTokenizer, _softmax, _n_words)

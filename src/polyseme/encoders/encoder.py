@@ -50,3 +50,4 @@ class Family:
     encoder: Callable[[Any], Encoder]  # from its config
     tokenizer: type[Tokenizer]
     lm: Callable[[Any], nn.Module] | None = None  # the output layer of its pretraining, from the encoder's config
+    n_wanted: Callable[[Any, Any], tuple[int, int]] | None = None  # (tokenizer, config): rows it names and has

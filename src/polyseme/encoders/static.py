@@ -45,4 +45,8 @@ class StaticEncoder(Encoder):
         return Encoding((vectors[batch.ids],), batch.offsets)
 
 
-FAMILY = Family("static", StaticConfig, StaticEncoder, BagTokenizer)
+def _n_rows(tokenizer: BagTokenizer, config: StaticConfig) -> tuple[int, int]:
+    return tokenizer.n_rows, config.n_rows
+
+
+FAMILY = Family("static", StaticConfig, StaticEncoder, BagTokenizer, n_wanted=_n_rows)

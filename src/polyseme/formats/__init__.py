@@ -15,7 +15,7 @@ _FOLDERS = {"native", "hf_bert", "elmo_hdf5", "fastai"}  # what is written is a 
 
 def load(name: str | Path) -> Pretrained:
     """The Pretrained in a file or folder of any known format."""
-    path = _model_of(Path(name))
+    path = model_path(Path(name))
     if not path.exists() and not _is_prefix(path):
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise BadFile(f"There is no file or folder {str(name)!r}.{did_you_mean(path.name, near)}")
@@ -24,6 +24,8 @@ def load(name: str | Path) -> Pretrained:
 
 def format_of(path: Path) -> ModuleType:
     """The module that reads this file or folder."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise BadFile(f"{path} is neither a file nor a folder. Save what it holds to a file first.")
     for name in FORMATS:
         module = format_named(name)
         if module.sniff(path):
@@ -42,13 +44,19 @@ def save(pretrained: Pretrained, path: str | Path, format: str | None = None, fo
     """Write a Pretrained, all of it or nothing; by default as a folder of ours, which for BERT is Hugging Face's."""
     format = format or ("hf_bert" if pretrained.encoder.family == "bert" else "native")
     module, path = format_named(format), Path(path)
+    if path.suffix == ".gz" and format not in _FOLDERS:
+        raise Mistake(f"{path.name}: files are written unpacked. Leave .gz off, and pack it afterwards.")
     with new_folder(path, force) if format in _FOLDERS else new_file(path, force) as temporary:
         module.write(pretrained, temporary)
 
 
-def _model_of(path: Path) -> Path:
+def model_path(path: Path) -> Path:
     """The folder of a pretraining run stands for the model in it."""
-    return path / "model" if (path / "run.json").is_file() else path
+    if not (path / "run.json").is_file():
+        return path
+    if not (path / "model").is_dir():
+        raise BadFile(f"{path} is a run that has no model yet. Give the same pretrain command again to finish it.")
+    return path / "model"
 
 
 def _is_prefix(path: Path) -> bool:

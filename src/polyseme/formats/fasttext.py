@@ -9,7 +9,7 @@ import numpy as np
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import BadFile
-from polyseme.formats.vectors import Rows, decoded, opened, static_parts, to_pretrained
+from polyseme.formats.vectors import Rows, check_words, decoded, opened, static_parts, to_pretrained
 from polyseme.text.bags import Subwords
 
 NAME = "fasttext"
@@ -48,6 +48,7 @@ def write(pretrained: Pretrained, path: Path) -> None:
     """All vectors; the output matrix, which only further training needs, is not known here and is written as empty."""
     tokenizer, encoder = static_parts(pretrained)
     rows, sub = encoder.table.weight.detach().numpy(), tokenizer.subwords
+    check_words(tokenizer.words, "\0 \n", path)
     longest, shortest, buckets = (sub.longest, sub.shortest, sub.n_buckets) if sub else (0, 0, 0)
     with path.open("wb") as file:
         file.write(struct.pack("<2i", _MAGIC, _VERSION))
@@ -73,6 +74,8 @@ def _head(path: Path, file: BinaryIO) -> Head:
     if version == 11 and model == 3:
         longest = 0  # version 11 wrote n-gram sizes for classifiers that have none
     words = _words(path, file, n_entries)
+    if n_pruned > n_entries + buckets:
+        raise BadFile(f"{path}: its sizes make no sense ({n_pruned} pruned rows of {n_entries + buckets}).")
     if n_pruned > 0:
         _exactly(path, file, 8 * n_pruned)
     return Head(width, words, Subwords(shortest, longest, buckets) if longest > 0 and buckets > 0 else None)
@@ -102,8 +105,16 @@ def _matrix(path: Path, file: BinaryIO, head: Head) -> Rows:
         raise BadFile(f"{path}: its matrix is {n_rows} x {width}; its dictionary wants {wanted} x {head.width}.")
     if path.suffix != ".gz" and path.stat().st_size - file.tell() < n_rows * width * 4:
         raise BadFile(f"{path} was cut short inside its matrix of {n_rows} x {width}. Copy it again.")
-    rows = np.frombuffer(bytearray(_exactly(path, file, n_rows * width * 4)), "<f4").reshape(n_rows, width)
+    rows = np.frombuffer(_in_blocks(path, file, n_rows * width * 4), "<f4").reshape(n_rows, width)
     return rows[:wanted]
+
+
+def _in_blocks(path: Path, file: BinaryIO, size: int) -> bytearray:
+    """So many bytes, taken as they come: a packed file's own size does not tell whether they are there."""
+    found = bytearray()
+    while len(found) < size:
+        found += _exactly(path, file, min(size - len(found), 1 << 24))
+    return found
 
 
 def _exactly(path: Path, file: BinaryIO, size: int) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from polyseme.errors import BadData, BadFile
-from polyseme.formats.vectors import Rows, decoded, opened
+from polyseme.formats.vectors import Rows, check_words, decoded, opened
 
 _LINES = 8192
 _LONGEST_LINE = 1 << 20
@@ -33,6 +33,7 @@ def read_lines(path: Path, width: int, skip: int = 0) -> tuple[list[str], Rows]:
 
 def write_lines(path: Path, words: Sequence[str], rows: Rows, header: bytes = b"") -> None:
     """A line a word, each number with the nine digits that read back to the same float32."""
+    check_words(words, "\n\r\t\x0b\x0c", path)
     numbers = " ".join(["%.9g"] * rows.shape[1])
     with path.open("wb") as file:
         file.write(header)
@@ -43,6 +44,8 @@ def write_lines(path: Path, words: Sequence[str], rows: Rows, header: bytes = b"
 def _parse(path: Path, lines: list[bytes], width: int, first: int) -> tuple[list[bytes], Rows]:
     halves = [line.split(None, 1) for line in lines if line]
     try:
+        if any(half[1].count(b" ") != width - 1 for half in halves):
+            return _parse_one_by_one(path, lines, width, first)
         numbers = np.array(b" ".join([half[1] for half in halves]).split(b" "), dtype=np.float32)
         return [half[0] for half in halves], numbers.reshape(len(halves), width)
     except (IndexError, ValueError):

@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from polyseme.encoders import Pretrained, family
+from polyseme.encoders import Family, Pretrained, family
 from polyseme.errors import BadFile, listed
 from polyseme.files import write_file
 from polyseme.formats.tensors import fill, under
@@ -23,7 +23,7 @@ class NativeConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    polyseme: int
+    polyseme: Annotated[int, Field(ge=1)]
     family: str
     encoder: dict[str, Any]
     lm: bool = False
@@ -31,25 +31,30 @@ class NativeConfig(BaseModel):
 
 def sniff(path: Path) -> bool:
     try:
-        return path.is_dir() and "polyseme" in json.loads((path / "config.json").read_text())
-    except (OSError, ValueError):
+        found = json.loads((path / "config.json").read_bytes()) if path.is_dir() else None
+    except (OSError, ValueError, RecursionError):
         return False
+    return isinstance(found, dict) and "polyseme" in found
 
 
 def read(path: Path) -> Pretrained:
-    config = _config(path)
+    config, source = _config(path), str(path / "model.safetensors")
     kind = family(config.family)
-    tensors = _tensors(path / "model.safetensors")
+    settings = _settings(kind, config, path)
     with torch.device("meta"):
-        settings = kind.config.model_validate(config.encoder)
         encoder = kind.encoder(settings)
         lm = kind.lm(settings) if config.lm and kind.lm else None
-    source = str(path / "model.safetensors")
-    fill(encoder, under("encoder.", tensors), source)
-    if lm is not None:
-        fill(lm, under("lm.", tensors), source)
-    provenance = json.loads((path / "polyseme.json").read_text()) if (path / "polyseme.json").exists() else {}
-    return Pretrained(kind.tokenizer.read(path), encoder.eval(), provenance, lm)
+    tokenizer = kind.tokenizer.read(path)
+    n_named, n_there = kind.n_wanted(tokenizer, settings) if kind.n_wanted else (0, 0)
+    if n_named != n_there:
+        raise BadFile(f"{path}: its vocabulary has {n_named} words, its weights {n_there}. Copy those of one model.")
+    tensors = _tensors(path / "model.safetensors")
+    parts = {"encoder.": encoder, **({"lm.": lm} if lm is not None else {})}
+    if extra := [name for name in tensors if not name.startswith(tuple(parts))]:
+        raise BadFile(f"{source} has {listed(extra)}, which its config.json does not speak of. Copy both of one model.")
+    for prefix, module in parts.items():
+        fill(module, under(prefix, tensors), source)
+    return Pretrained(tokenizer, encoder.eval(), _provenance(path / "polyseme.json"), lm)
 
 
 def write(pretrained: Pretrained, path: Path) -> None:
@@ -70,11 +75,34 @@ def write(pretrained: Pretrained, path: Path) -> None:
     write_file(path / "polyseme.json", json.dumps(pretrained.provenance, indent=1))
 
 
+def _settings(kind: Family, config: NativeConfig, path: Path) -> BaseModel:
+    try:
+        return kind.config.model_validate(config.encoder)
+    except ValidationError as error:
+        raise BadFile(_first(error, path / "config.json")) from None
+
+
+def _first(error: ValidationError, path: Path) -> str:
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{path} is damaged: {place}: {first['msg']}. Copy it again."
+
+
+def _provenance(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes()) if path.exists() else {}
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise BadFile(f"{path} is damaged. Copy it again, or delete it: it only says where the model comes from.")
+    return found
+
+
 def _config(path: Path) -> NativeConfig:
     try:
-        config = NativeConfig.model_validate_json((path / "config.json").read_text())
+        config = NativeConfig.model_validate_json((path / "config.json").read_bytes())
     except ValidationError as error:
-        raise BadFile(f"{path / 'config.json'} is not a configuration of ours: {error}") from None
+        raise BadFile(_first(error, path / "config.json")) from None
     if config.polyseme > VERSION:
         raise BadFile(
             f"{path} was written by a newer polyseme (format {config.polyseme}; this one reads {VERSION}). Upgrade it."

@@ -38,5 +38,5 @@ def _json(path: Path) -> Any:
     """What a small JSON file holds; None where there is none or it is not JSON."""
     try:
         return json.loads(path.read_text("utf-8")) if path.stat().st_size <= _LIMIT else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None

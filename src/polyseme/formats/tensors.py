@@ -22,6 +22,8 @@ def fill(module: AnyModule, tensors: Mapping[str, Tensor], source: str) -> AnyMo
             raise BadFile(
                 f"{source}: {name} is {tuple(tensor.shape)}; its configuration wants {tuple(wanted[name].shape)}."
             )
+        if not tensor.isfinite().all():
+            raise BadFile(f"{source}: {name} holds NaN or infinity, not numbers. Take an earlier checkpoint.")
     module.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
     for parameter in module.parameters():
         parameter.requires_grad_(True)  # assign keeps the file's tensors, which want no gradient

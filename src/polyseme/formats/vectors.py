@@ -2,6 +2,8 @@
 
 import gzip
 import logging
+import re
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,8 +64,19 @@ def static_parts(pretrained: Pretrained) -> tuple[BagTokenizer, StaticEncoder]:
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """A file to read bytes from, unpacked where its name ends in .gz."""
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        yield cast(BinaryIO, file)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield cast(BinaryIO, file)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BadFile(f"{path} is no whole gzip file ({error}). Copy it again.") from None
+
+
+def check_words(words: Sequence[str], forbidden: str, path: Path) -> None:
+    """Refuse to write a word that would not read back: an empty one, one with such a character or half of a pair."""
+    unreadable = re.compile(rf"^$|^ | $|[{re.escape(forbidden)}\ud800-\udfff]")
+    wrong = next((word for word in words if unreadable.search(word)), None)
+    if wrong is not None:
+        raise Mistake(f"The word {wrong!r} cannot be written to {path.name}: it would not read back. Leave it out.")
 
 
 def decoded(word: bytes) -> str:

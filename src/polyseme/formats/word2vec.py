@@ -10,7 +10,7 @@ import numpy as np
 from polyseme.encoders import Pretrained
 from polyseme.errors import BadFile
 from polyseme.formats.lines import read_lines, write_lines
-from polyseme.formats.vectors import Rows, decoded, opened, table, to_pretrained
+from polyseme.formats.vectors import Rows, check_words, decoded, opened, table, to_pretrained
 
 NAME = "word2vec"
 
@@ -45,6 +45,7 @@ def write(pretrained: Pretrained, path: Path) -> None:
     if path.suffix != ".bin":
         write_lines(path, words, rows, header)
         return
+    check_words(words, " \n", path)
     with path.open("wb") as file:
         file.write(header)
         for word, row in zip(words, rows, strict=True):
@@ -58,6 +59,8 @@ def _header(path: Path, line: bytes) -> tuple[int, int]:
             f"{path} begins with {line[:40]!r}; a word2vec file begins with its two sizes, such as b'3000 300'."
         )
     n_words, width = int(match[1]), int(match[2])
+    if n_words == 0 or width == 0:
+        raise BadFile(f"{path} promises {n_words} words of width {width}: there is nothing to read.")
     smallest = n_words * (width * 2 + 2)  # a digit and a space a number, in text; binary takes more
     if path.suffix != ".gz" and path.stat().st_size < smallest:
         raise BadFile(

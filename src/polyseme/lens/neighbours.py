@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake, did_you_mean
-from polyseme.formats.vectors import table
+from polyseme.formats.vectors import static_parts, table
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Neighbours:
         if not direction.any():
             raise Mistake(f"{word!r} has no vector here.{did_you_mean(word, self.words[:50_000])}")
         cosines = self.directions @ direction[0]
-        own = [row for row, other in enumerate(self.words) if other == word]
+        tokenizer, _ = static_parts(self.pretrained)
+        own = [row for row in tokenizer.bag(word) if row < len(self.words)]  # also where another form stands for it
         cosines[own] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(n, len(self.words) - len(own))]
         return [(self.words[row], float(cosines[row])) for row in best]

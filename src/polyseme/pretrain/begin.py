@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -13,10 +12,11 @@ import torch
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
 from polyseme.errors import Mistake
-from polyseme.files import locked, write_file
+from polyseme.files import damage, locked
 from polyseme.formats import load, save
 from polyseme.layers.softmax import Softmax
 from polyseme.pretrain import static
+from polyseme.pretrain.claim import Begin, refuse_strangers
 from polyseme.pretrain.corpus import Corpus, Sentences, prepare
 from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text
 from polyseme.pretrain.recipes import ElmoRecipe, Recipe, StaticRecipe
@@ -34,18 +34,29 @@ _VALID_PLACES = 2000  # a row, at the least: each begins without a state, amid a
 def pretrain(
     recipe: Recipe,
     corpus: Sequence[str],
-    out: Path,
+    out: Path | str,
     valid: Sequence[str] = (),
-    init: Path | None = None,
+    init: Path | str | None = None,
     split: bool = False,
+    field: str = "text",
+    errors: str = "strict",
     tell: Tell = lambda report: None,
 ) -> Path:
-    """Make an encoder from raw text in the folder `out`; killed at any moment, the same call goes on where it was."""
+    """Make an encoder from raw text in the folder `out`; killed at any moment, the same call goes on where it was.
+
+    `field` is where jsonl and parquet hold the text; errors="replace" reads bytes that are no UTF-8 as U+FFFD.
+    """
+    out = Path(out)
+    reading = {"split": "spaces" if split else "rules", "field": field, "errors": errors}
+    begin = Begin(recipe, tuple(corpus), tuple(valid), str(init) if init else None, reading)
+    if isinstance(recipe, StaticRecipe) and init:
+        raise Mistake("Static vectors are trained anew each time: leave --init out.")
+    refuse_strangers(out)
     with locked(out):
-        _same_run(out, recipe, corpus, valid, init, split)
-        if (out / "model").exists():
+        begin.claim(out)
+        if (out / "model").is_dir() and damage(out / "model") is None:
             return _finished(out)
-        text = prepare(corpus, valid, out, split, lambda done, total: tell(Report("Reading", done, total)))
+        text = prepare(corpus, valid, out, reading, lambda done, total: tell(Report("Reading", done, total)))
         if isinstance(recipe, StaticRecipe):
             _static(text, recipe, out, tell)
         elif isinstance(recipe, ElmoRecipe):
@@ -60,29 +71,6 @@ def _finished(out: Path) -> Path:
     for name in ("corpus", "valid", "checkpoints"):
         shutil.rmtree(out / name, ignore_errors=True)
     return out
-
-
-def _same_run(
-    out: Path, recipe: Recipe, corpus: Sequence[str], valid: Sequence[str], init: Path | None, split: bool
-) -> None:
-    """A folder belongs to one recipe and one text: another one is refused before anything is computed."""
-    facts = {
-        "recipe": recipe.model_dump(mode="json"),
-        "corpus": list(corpus),
-        "valid": list(valid),
-        "init": str(init) if init else None,
-        "split": split,
-    }
-    path = out / "run.json"
-    if not path.exists():
-        write_file(path, json.dumps(facts, indent=1))
-        return
-    begun = json.loads(path.read_text())
-    if different := [name for name in facts if begun.get(name) != facts[name]]:
-        raise Mistake(
-            f"{out} was begun with another {' and '.join(different)}. Give the same as in {path} to go on, "
-            "or choose another folder."
-        )
 
 
 def _static(text: Corpus, recipe: StaticRecipe, out: Path, tell: Tell) -> None:

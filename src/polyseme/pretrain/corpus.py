@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import Mistake
+from polyseme.files import damage, sha256
 from polyseme.text import shards
 from polyseme.text.corpus import find
 from polyseme.text.shards import Shards
@@ -40,28 +41,31 @@ class Corpus:
     facts: dict[str, object]  # for the record
 
 
-def prepare(corpus: Sequence[str], valid: Sequence[str], folder: Path, split: bool, tell: Tell | None = None) -> Corpus:
+def prepare(
+    corpus: Sequence[str], valid: Sequence[str], folder: Path, reading: dict[str, str], tell: Tell | None = None
+) -> Corpus:
     """Shards of the corpus in folder/corpus; what is held out comes from files of its own, or from the corpus's end."""
-    whole = _shards(corpus, folder / "corpus", split, tell)
+    whole = _shards(corpus, folder / "corpus", reading, tell)
     facts: dict[str, object] = {"corpus": _facts(whole)}
     if valid:
-        held_out = _shards(valid, folder / "valid", split, None)
+        held_out = _shards(valid, folder / "valid", reading, None)
         return Corpus(_part(whole, 0, None), _part(held_out, 0, None), whole, {**facts, "valid": _facts(held_out)})
     first = _first_held_out(whole)
     return Corpus(_part(whole, 0, first), _part(whole, first, None), whole, facts)
 
 
-def _shards(paths: Sequence[str], folder: Path, split: bool, tell: Tell | None) -> Shards:
+def _shards(paths: Sequence[str], folder: Path, reading: dict[str, str], tell: Tell | None) -> Shards:
     """Shards that are there already are used when their files are still the ones that were asked for."""
     if folder.exists():
         found = shards.open(folder)
-        wanted = [(path.as_posix(), path.stat().st_size) for path in find(paths)]
-        if [(source["path"], source["size"]) for source in found.meta.sources] == wanted:
-            return found
-        raise Mistake(
-            f"{folder} was built from other files than {', '.join(paths)}. Choose another --out, or delete it."
-        )
-    return shards.build(paths, folder, split="spaces" if split else "rules", on_progress=tell)
+        wanted = [(path.as_posix(), sha256(path)) for path in find(paths)]
+        if [(source["path"], source["sha256"]) for source in found.meta.sources] != wanted:
+            raise Mistake(f"The text in {', '.join(paths)} has changed since the run was begun. Choose another --out.")
+        if problem := damage(folder):
+            raise Mistake(f"{folder} is damaged ({problem}). Delete it; the same command builds it again.")
+        return found
+    split, field, errors = reading["split"], reading["field"], reading["errors"]
+    return shards.build(paths, folder, split=split, field=field, errors=errors, on_progress=tell)
 
 
 def _first_held_out(whole: Shards) -> int:

@@ -13,6 +13,8 @@ from polyseme.errors import Mistake, did_you_mean, listed
 from polyseme.pretrain.rows import Shuffle
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Recipe(BaseModel):
@@ -22,7 +24,7 @@ class Recipe(BaseModel):
 
     family: str
     epochs: Annotated[int, Field(ge=1)] = 5
-    seed: int = 1
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
 
 
 class StaticRecipe(Recipe):
@@ -34,8 +36,8 @@ class StaticRecipe(Recipe):
     negatives: Annotated[int, Field(ge=1)] = 5
     min_count: Annotated[int, Field(ge=1)] = 5
     max_words: Annotated[int, Field(ge=1)] = 400_000
-    sample: float = 1e-3
-    rate: float = 0.025
+    sample: Annotated[float, Field(ge=0, le=1)] = 1e-3
+    rate: Positive = 0.025
     fold_case: bool = True
     subwords: bool = False
     n_buckets: Annotated[int, Field(ge=1)] = 200_000
@@ -45,12 +47,12 @@ class NeuralRecipe(Recipe):
     """What all recipes of networks say."""
 
     optimizer: Literal["adagrad", "adamw"] = "adamw"
-    rate: float = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    weight_decay: float = 0.0
-    most_norm: float = 10.0  # the gradient is clipped to it
+    rate: Positive = 1e-3
+    betas: tuple[Beta, Beta] = (0.9, 0.999)
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    most_norm: Positive = 10.0  # the gradient is clipped to it
     schedule: Literal["constant", "warm_up_linear"] = "constant"
-    warm_up: float = 0.1
+    warm_up: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1  # a part of the steps, or from 1 on their number
 
 
 class ElmoRecipe(NeuralRecipe):
@@ -67,7 +69,7 @@ class ElmoRecipe(NeuralRecipe):
     n_samples: Annotated[int, Field(ge=1)] = 8192
     epochs: Annotated[int, Field(ge=1)] = 10
     optimizer: Literal["adagrad", "adamw"] = "adagrad"
-    rate: float = 0.2
+    rate: Positive = 0.2
 
 
 _SMALL_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
@@ -113,7 +115,8 @@ def _apply(values: dict[str, Any], change: str) -> None:
     path, equals, value = change.partition("=")
     *outer, last = path.split(".")
     for part in outer:
-        values = values.get(part, {})
+        inner = values.get(part)
+        values = inner if isinstance(inner, dict) else {}
     if not equals or last not in values:
         raise Mistake(
             f"Cannot set {change!r}. Write NAME=VALUE; NAME is one of {listed(values, 30)}.{did_you_mean(last, values)}"

@@ -127,7 +127,7 @@ class _Log:
 
     def __init__(self, path: Path, first: int) -> None:
         self.path = path
-        lines = path.read_text().splitlines() if path.exists() else []
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         self.lines = [line for line in map(_parsed, lines) if line and line["step"] <= first]
         write_file(path, "".join(json.dumps(line) + "\n" for line in self.lines))
 
@@ -142,10 +142,10 @@ class _Log:
 
 def _parsed(line: str) -> dict[str, float] | None:
     try:
-        parsed: dict[str, float] = json.loads(line)
+        parsed = json.loads(line)
     except ValueError:
         return None  # a line that a kill cut short
-    return parsed
+    return parsed if isinstance(parsed, dict) and isinstance(parsed.get("step"), int) else None
 
 
 class _Watch:

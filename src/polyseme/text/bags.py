@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from polyseme.errors import Mistake
+from polyseme.errors import BadFile, Mistake
 from polyseme.files import write_file
 from polyseme.text import word_lists
 from polyseme.text.batches import offsets_of
@@ -26,6 +26,10 @@ class Subwords:
     shortest: int = 3
     longest: int = 6
     n_buckets: int = 2_000_000
+
+    def __post_init__(self) -> None:
+        if not 0 < self.shortest <= self.longest or self.n_buckets < 1:
+            raise Mistake(f"n-grams of {self.shortest} to {self.longest} letters in {self.n_buckets} rows cannot be.")
 
     def rows(self, word: str) -> list[int]:
         """The bucket of each n-gram of a word."""
@@ -51,6 +55,11 @@ class BagTokenizer:
     words: tuple[str, ...]  # in the order of the rows
     subwords: Subwords | None = None
     fold_case: bool = False  # whether an unknown word is looked up in small letters
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the table has."""
+        return len(self.words) + (self.subwords.n_buckets if self.subwords else 0)
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -109,9 +118,14 @@ class BagTokenizer:
 
     @classmethod
     def read(cls, folder: Path) -> BagTokenizer:
-        settings = json.loads((folder / "tokenizer_config.json").read_text())
-        subwords = Subwords(**settings["subwords"]) if settings["subwords"] else None
-        return cls(tuple(word_lists.read(folder / "vocab.txt")), subwords, settings["fold_case"])
+        path = folder / "tokenizer_config.json"
+        try:
+            settings = json.loads(path.read_bytes())
+            subwords = Subwords(**settings["subwords"]) if settings["subwords"] else None
+            fold_case = bool(settings["fold_case"])
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            raise BadFile(f"{path} is missing or damaged. Copy it again, beside vocab.txt.") from None
+        return cls(tuple(word_lists.read_distinct(folder / "vocab.txt")), subwords, fold_case)
 
 
 def fnv1a(gram: bytes) -> int:

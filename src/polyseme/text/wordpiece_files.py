@@ -8,6 +8,7 @@ from typing import Any
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from polyseme.errors import BadFile, listed
+from polyseme.text import word_lists
 
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}  # in BERT's order
 
@@ -68,7 +69,7 @@ def from_vocab(vocab: dict[str, int], settings: Mapping[str, Any]) -> Tokenizer:
 
 def from_lines(path: Path, settings: dict[str, Any]) -> tuple[Tokenizer, dict[str, Any]]:
     """BERT's tokenizer over a file of one piece a line; its case is guessed where the settings do not say it."""
-    vocab = {piece: number for number, piece in enumerate(_lines(path))}
+    vocab = {piece: number for number, piece in enumerate(word_lists.read_distinct(path))}
     settings.setdefault("do_lower_case", not _has_capitals(vocab))
     return from_vocab(vocab, settings), settings
 
@@ -133,15 +134,12 @@ def _has_capitals(vocab: dict[str, int]) -> bool:
     return any(piece != piece.lower() for piece in vocab if not piece.startswith("["))
 
 
-def _lines(path: Path) -> list[str]:
-    lines = _text(path).split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
-
-
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(_text(path))
-    except ValueError as error:
+    except BadFile:
+        raise
+    except (ValueError, RecursionError) as error:
         raise BadFile(f"{path} is not JSON: {error}. Copy it again.") from None
     if not isinstance(content, dict):
         raise BadFile(f"{path} holds a {type(content).__name__}; wanted an object in braces. Copy it again.")

@@ -42,6 +42,8 @@ def to_text(text: str | Sequence[str] | Text) -> Text:
     """
     if isinstance(text, Text):
         return text
+    if not isinstance(text, str | Sequence):
+        raise Mistake(f"A text is a string or a list of words; found {text!r:.40} ({type(text).__name__}).")
     if isinstance(text, str):
         return Text(text, tuple(split(text)))
     if not all(isinstance(word, str) for word in text):

@@ -16,7 +16,9 @@ _NAME = re.compile(r"step-(\d{9})")
 def save(run: Path, step: int, write: Callable[[Path], None], keep: int = 2) -> Path:
     """Let `write` fill a folder for this step, put it into the run all at once, and drop all but the newest few."""
     folder = run / "checkpoints" / f"step-{step:09d}"
-    with new_folder(folder, force=True) as temporary:
+    if folder.exists():  # damaged, or the same step again
+        shutil.rmtree(folder)
+    with new_folder(folder) as temporary:
         write(temporary)
     for _, old in _all(run)[keep:]:
         shutil.rmtree(old)
