@@ -1,8 +1,10 @@
+import pytest
 import torch
 
 from polyseme.encoders.bert import BertEncoder
 from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.bert_heads import BertHeads
+from polyseme.errors import BadFile
 from polyseme.formats.hf_bert_weights import build, to_theirs
 from polyseme.formats.tensor_files import Stored
 
@@ -65,3 +67,11 @@ def test_the_config_says_which_parts_there_are():
     assert not again.config.adjacent_head
     assert again.config.masked_head
     assert heads_again.adjacent is None
+
+
+def test_a_file_that_holds_no_numbers_is_refused():
+    encoder, heads = made()
+    theirs = to_theirs(encoder, heads)
+    theirs["bert.embeddings.LayerNorm.bias"][0] = torch.nan
+    with pytest.raises(BadFile, match=r"NaN or infinity in bert\.embeddings\.LayerNorm\.bias"):
+        build(CONFIG, stored(theirs), "memory")

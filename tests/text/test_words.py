@@ -1,4 +1,3 @@
-import random
 import unicodedata
 
 import pytest
@@ -24,7 +23,7 @@ UGLY = [
     "'s",
     "U.S.",
     "No. ",
-    "x" * 300,
+    "x" * 10_000,
     "👨‍👩‍👧‍👦",
 ]
 ugly = st.lists(st.one_of(st.sampled_from(UGLY), st.characters(exclude_categories=())), max_size=60).map("".join)
@@ -54,16 +53,10 @@ def check(string):
     assert (ends[-1:] == [len(found)]) if found else (ends == [])
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=10_000)
 @given(ugly)
-def test_any_string_has_words_in_order_without_white_space(string):
+def test_ten_thousand_ugly_documents_have_words_in_order_without_white_space(string):
     check(string)
-
-
-def test_ten_thousand_ugly_documents_are_split():
-    draw = random.Random(7)
-    for _ in range(10_000):
-        check("".join(draw.choices(UGLY, k=draw.randrange(40))))
 
 
 @settings(deadline=None)

@@ -54,7 +54,7 @@ def write(pretrained: Pretrained, folder: Path) -> None:
     if not isinstance(encoder, ElmoEncoder) or not isinstance(tokenizer, CharacterTokenizer):
         raise Mistake(f"This layout holds ELMo only; found {type(encoder).__name__}. Save it as a native folder.")
     if pretrained.lm is not None:
-        _log.warning("%s: this layout has no place for the softmax, so it is left out", folder)
+        _log.warning("ELMo's own layout has no place for the softmax, so it is left out")
     state = {name: tensor.float().cpu() for name, tensor in encoder.state_dict().items()}
     write_file(folder / _OPTIONS, json.dumps(options(encoder.config), indent=1))
     with h5py.File(folder / _WEIGHTS, "w") as file:

@@ -52,6 +52,8 @@ def read(path: Path) -> Pretrained:
             f"{path}: the tokenizer has {tokenizer.n_pieces} pieces, the encoder {config.vocab_size}. They are of two "
             "models; copy the vocabulary that belongs to these weights."
         )
+    if tokenizer.n_pieces < config.vocab_size:
+        logger.info("%s: %d of %d rows have no piece.", path, config.vocab_size - tokenizer.n_pieces, config.vocab_size)
     provenance: dict[str, Any] = {"source": {"format": NAME, "file": weights}}
     if left_out:
         logger.warning("%s: left out, being no part of the encoder: %s", path / weights, listed(left_out))

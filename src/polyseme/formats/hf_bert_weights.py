@@ -35,6 +35,8 @@ def build(
     names = names_of(encoder, heads)
     _check(names, encoder.state_dict() | heads.state_dict(), theirs, source)
     found = {ours: _stacked([theirs[name] for name in parts]) for ours, parts in names.items()}
+    if wrong := [names[ours][0] for ours, tensor in found.items() if not tensor.isfinite().all()]:
+        raise BadFile(f"{source} holds NaN or infinity in {listed(wrong)}, not numbers. Take an earlier checkpoint.")
     for module in (encoder, heads):
         module.load_state_dict({name: found[name] for name in module.state_dict()}, assign=True)
         module.eval()
