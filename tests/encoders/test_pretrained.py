@@ -48,6 +48,7 @@ def test_all_layers_have_an_axis_of_their_own(tiny):
 def test_no_texts_give_no_vectors(tiny):
     assert tiny.embed([]) == []
     assert tiny.embed([], level="text").shape == (0, 4)
+    assert tiny.embed([], level="text", layers="all").shape == (1, 0, 4)
 
 
 def test_texts_may_be_a_generator_longer_than_a_window(tiny):

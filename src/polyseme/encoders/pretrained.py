@@ -62,7 +62,10 @@ class Pretrained:
         if level != "text":
             return vectors
         axis = 1 if layers == "all" else 0
-        return np.concatenate(vectors, axis) if vectors else np.zeros((0, self.encoder.widths[-1]), np.float32)
+        if vectors:
+            return np.concatenate(vectors, axis)
+        leading = (len(self.encoder.widths),) if layers == "all" else ()
+        return np.zeros((*leading, 0, self.encoder.widths[-1]), np.float32)
 
     def stream(
         self,
