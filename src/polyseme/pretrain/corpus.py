@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Corpus:
     train: Sentences
     valid: Sentences
     shards: Shards  # all that is not in a file of its own that is held out
-    facts: dict[str, object]  # for the record
+    facts: dict[str, Any]  # for the record
 
 
 def prepare(
@@ -46,7 +47,7 @@ def prepare(
 ) -> Corpus:
     """Shards of the corpus in folder/corpus; what is held out comes from files of its own, or from the corpus's end."""
     whole = _shards(corpus, folder / "corpus", reading, tell)
-    facts: dict[str, object] = {"corpus": _facts(whole)}
+    facts: dict[str, Any] = {"corpus": _facts(whole)}
     if valid:
         held_out = _shards(valid, folder / "valid", reading, None)
         return Corpus(_part(whole, 0, None), _part(held_out, 0, None), whole, {**facts, "valid": _facts(held_out)})
@@ -87,6 +88,6 @@ def _part(whole: Shards, first: int, last: int | None) -> Sentences:
     )
 
 
-def _facts(found: Shards) -> dict[str, object]:
+def _facts(found: Shards) -> dict[str, Any]:
     meta = found.meta
     return {"words": meta.n_words, "sentences": meta.n_sentences, "documents": meta.n_documents, "files": meta.sources}

@@ -58,8 +58,10 @@ class ElmoObjective:
     """0.5 * (forward + backward negative log-likelihood), over rows whose state is carried on."""
 
     def __init__(
-        self, recipe: ElmoRecipe, model: BiLm, tokenizer: CharacterTokenizer, text: Text, held_out: Text
-    ) -> None:
+        self, recipe: ElmoRecipe, model: BiLm, tokenizer: CharacterTokenizer, text: Text, held_out: Text,
+        facts: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self.facts = facts
         self.recipe, self.module, self.tokenizer, self.text, self.held_out = recipe, model, tokenizer, text, held_out
         self.steps_an_epoch = text.rows.steps_an_epoch
         self.n_steps = recipe.epochs * self.steps_an_epoch

@@ -43,6 +43,7 @@ class Objective(Protocol):
     n_steps: int
     steps_an_epoch: int
     words_a_step: int
+    facts: dict[str, Any]  # what it learns from, for the record
 
     @property
     def module(self) -> nn.Module:
@@ -56,7 +57,7 @@ class Objective(Protocol):
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained: ...
 
 
-def run(folder: Path, recipe: NeuralRecipe, objective: Objective, facts: dict[str, Any]) -> Iterator[Report]:
+def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Report]:
     """Train until the end, from the newest whole checkpoint if there is one; the model is then in folder/model."""
     optimizer = optim.make(recipe.optimizer, objective.module, recipe.rate, recipe.betas, recipe.weight_decay)
     first, state = _resume(folder, objective.module, optimizer)
@@ -77,7 +78,7 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective, facts: dict[st
     provenance = {
         "polyseme": version("polyseme"),
         "recipe": recipe.model_dump(),
-        **facts,
+        **objective.facts,
         "metrics": log.last_measured(),
     }
     save(objective.pretrained(provenance), folder / "model", force=True)

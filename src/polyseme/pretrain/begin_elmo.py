@@ -1,0 +1,63 @@
+"""What an ELMo's pretraining starts from: rows of words, the words that are predicted, a model."""
+
+from __future__ import annotations
+
+import torch
+
+from polyseme.encoders import Pretrained
+from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
+from polyseme.errors import Mistake
+from polyseme.layers.softmax import Softmax
+from polyseme.pretrain.corpus import Corpus, Sentences
+from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text
+from polyseme.pretrain.job import Job
+from polyseme.pretrain.recipes import ElmoRecipe
+from polyseme.pretrain.rows import Rows
+from polyseme.text.characters import MARKERS, CharacterTokenizer
+from polyseme.text.vocab import Vocabulary
+
+_VALID_ROWS, _VALID_UNROLL = 16, 64  # rows of text that is held out
+_VALID_PLACES = 2000  # a row, at the least: each begins without a state, amid a sentence
+
+
+def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
+    text, init = job.words(), job.init
+    torch.manual_seed(recipe.seed)
+    if init is not None and not isinstance(init.encoder, ElmoEncoder):
+        raise Mistake(f"--init wants an ELMo; found one of the family {init.encoder.family!r}.")
+    encoder = (
+        init.encoder if init is not None and isinstance(init.encoder, ElmoEncoder) else ElmoEncoder(recipe.encoder)
+    )
+    tokenizer, softmax = _output(text, recipe, encoder.config, init)
+    encoder.config = encoder.config.model_copy(update={"n_words": len(softmax.weight)})
+    rows = _rows(text.train, recipe.rows, recipe.unroll, recipe.seed, recipe)
+    n_held_out = min(_VALID_ROWS, max(1, len(text.valid.ids) // _VALID_PLACES))
+    held_out = _rows(text.valid, n_held_out, _VALID_UNROLL, 0, None)
+    if rows.steps_an_epoch == 0:
+        raise Mistake(
+            f"The text has {rows.n_places:,} words, too few for {recipe.rows} rows of {recipe.unroll}. "
+            "Give more text, or fewer rows with --set rows=…"
+        )
+    model = BiLm(encoder, softmax).train()
+    return ElmoObjective(
+        recipe, model, tokenizer, Text(rows, text.train.types, tokenizer), Text(held_out, text.valid.types, tokenizer),
+        text.facts,
+    )  # fmt: skip
+
+
+def _output(
+    text: Corpus, recipe: ElmoRecipe, config: ElmoConfig, init: Pretrained | None
+) -> tuple[CharacterTokenizer, Softmax]:
+    """The words that are predicted: those of the model that is gone on from, or the most frequent ones of the text."""
+    if init is not None and isinstance(init.lm, Softmax) and isinstance(init.tokenizer, CharacterTokenizer):
+        return init.tokenizer, init.lm
+    vocabulary = Vocabulary.from_shards(text.shards, recipe.n_words, special=MARKERS, unknown=MARKERS[2])
+    vocabulary.check_order()  # the sampled softmax draws frequent words by their place
+    tokenizer = CharacterTokenizer(config.max_characters, vocabulary.words)
+    return tokenizer, Softmax(config.width, len(vocabulary))
+
+
+def _rows(sentences: Sentences, n_rows: int, unroll: int, seed: int, recipe: ElmoRecipe | None) -> Rows:
+    shuffle = recipe.shuffle if recipe else "none"
+    parts = (sentences.ids, sentences.sentences, sentences.documents)
+    return Rows(*parts, n_rows, unroll, seed, shuffle, whole=recipe is None)
