@@ -1,22 +1,32 @@
-"""Several layers to one: a single layer, their equal mix, or all of them."""
+"""Several layers to one: a single layer, their mix, equal or learned, or some of them side by side."""
 
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from polyseme.errors import Mistake
 
-Layers = Literal["top", "mix", "all"] | int
+Layers = Literal["top", "mix", "last4", "all"] | int
 
 
 def choose(layers: tuple[Tensor, ...], which: Layers) -> Tensor:
-    """(rows, width) for the top, the equal mix or the n-th layer; (layers, rows, width) for all of them."""
+    """(rows, width) for the top, the equal mix or the n-th layer; (layers, rows, width) for all of them.
+
+    "last4" is the last four side by side, (rows, their widths in all): BERT's best features (Devlin et al. 2019).
+    """
     match which:
         case "top":
             return layers[-1]
         case "mix":
             return torch.stack(_of_one_width(layers, which)).mean(0)
+        case "last4" if len(layers) >= 4:
+            return torch.cat(layers[-4:], -1)
+        case "last4":
+            raise Mistake(
+                f"layers='last4' needs four layers; this encoder has {len(layers)}. Use layers='mix' or 'top'."
+            )
         case "all":
             return torch.stack(_of_one_width(layers, which))
         case int() if -len(layers) <= which < len(layers):
@@ -27,7 +37,45 @@ def choose(layers: tuple[Tensor, ...], which: Layers) -> Tensor:
                 f"{len(layers) - 1} (top)."
             )
         case _:
-            raise Mistake(f"layers={which!r} is not known. Use 'top', 'mix', 'all' or the number of a layer.")
+            raise Mistake(f"layers={which!r} is not known. Use 'top', 'mix', 'last4', 'all' or the number of a layer.")
+
+
+class Mix(nn.Module):
+    """ELMo's mix (Peters et al. 2018): gamma * sum of softmax(w)_j * layer_j, with w 0 and gamma 1 at first.
+
+    With `norm` each layer is first given mean 0 and variance 1 over all its elements, as in the reference. These are
+    of the batch: a row's vector then depends a little on the rows it comes with.
+    """
+
+    def __init__(self, n_layers: int, norm: bool = False, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.norm, self.dropout = norm, dropout
+        self.scores = nn.Parameter(torch.zeros(n_layers))
+        self.gamma = nn.Parameter(torch.ones(()))
+
+    @property
+    def weights(self) -> Tensor:
+        """(layers,) how much of each layer is in the mix; 1 in all."""
+        return self.scores.softmax(0)
+
+    def forward(self, layers: tuple[Tensor, ...]) -> Tensor:
+        """(rows, width)"""
+        if len(layers) != len(self.scores):
+            raise Mistake(f"This mix is of {len(self.scores)} layers; {len(layers)} were given.")
+        stacked = torch.stack(_of_one_width(layers, "mix"))  # (layers, rows, width)
+        if self.norm and stacked.numel():
+            stacked = _normed(stacked)
+        mixed = (self.gamma * self.weights @ stacked.flatten(1)).view(stacked.shape[1:])
+        return F.dropout(mixed, self.dropout, self.training)
+
+    def penalty(self, strength: float) -> Tensor:
+        """What to add to the loss: 1 keeps the mix near the mean of the layers, 0.001 lets it choose."""
+        return strength * self.scores.square().sum()
+
+
+def _normed(stacked: Tensor) -> Tensor:
+    variance, mean = torch.var_mean(stacked, (1, 2), correction=0, keepdim=True)
+    return (stacked - mean) / (variance + 1e-12).sqrt()
 
 
 def _of_one_width(layers: tuple[Tensor, ...], which: str) -> tuple[Tensor, ...]:

@@ -6,6 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from polyseme.layers.time_major import sequences_of
 from polyseme.types import Batch, Encoding
 
 
@@ -35,9 +36,34 @@ def mean(vectors: Tensor, offsets: Tensor) -> Tensor:
 
 def total(vectors: Tensor, offsets: Tensor) -> Tensor:
     """The sum of each sequence's rows."""
-    lengths = offsets.diff()
-    rows = torch.arange(len(lengths), device=vectors.device).repeat_interleave(lengths)
-    return vectors.new_zeros(len(lengths), vectors.shape[1]).index_add(0, rows, vectors)
+    return vectors.new_zeros(len(offsets) - 1, vectors.shape[1]).index_add(0, sequences_of(offsets), vectors)
+
+
+def maximum(vectors: Tensor, offsets: Tensor) -> Tensor:
+    """The highest of each column of a sequence's rows; zeros where it has none.
+
+    >>> maximum(torch.tensor([[-1.0], [-3.0], [5.0]]), torch.tensor([0, 2, 2, 3])).tolist()
+    [[-1.0], [0.0], [5.0]]
+    """
+    rows = sequences_of(offsets).unsqueeze(1).expand_as(vectors)
+    none = vectors.new_zeros(len(offsets) - 1, vectors.shape[1])
+    return none.scatter_reduce(0, rows, vectors, "amax", include_self=False)
+
+
+def last(vectors: Tensor, offsets: Tensor) -> Tensor:
+    """Each sequence's last row; zeros where it has none.
+
+    >>> last(torch.tensor([[1.0], [3.0], [5.0]]), torch.tensor([0, 2, 2, 3])).tolist()
+    [[3.0], [0.0], [5.0]]
+    """
+    filled = (offsets.diff() > 0).nonzero().flatten()
+    none = vectors.new_zeros(len(offsets) - 1, vectors.shape[1])
+    return none.index_copy(0, filled, vectors[offsets[filled + 1] - 1])
+
+
+def concat(vectors: Tensor, offsets: Tensor) -> Tensor:
+    """[last; maximum; mean], three times as wide: ULMFiT's pooling (Howard & Ruder 2018)."""
+    return torch.cat([pool(vectors, offsets) for pool in (last, maximum, mean)], 1)
 
 
 def _begins_word(words: Tensor) -> Tensor:
