@@ -50,20 +50,23 @@ def maximum(vectors: Tensor, offsets: Tensor) -> Tensor:
     return none.scatter_reduce(0, rows, vectors, "amax", include_self=False)
 
 
-def last(vectors: Tensor, offsets: Tensor) -> Tensor:
-    """Each sequence's last row; zeros where it has none.
+def last(vectors: Tensor, offsets: Tensor, n_backward: int = 0) -> Tensor:
+    """Where reading ends: each sequence's last row, but for the last `n_backward` columns, read backwards, its first.
+
+    A sequence without rows has zeros.
 
     >>> last(torch.tensor([[1.0], [3.0], [5.0]]), torch.tensor([0, 2, 2, 3])).tolist()
     [[3.0], [0.0], [5.0]]
     """
     filled = (offsets.diff() > 0).nonzero().flatten()
-    none = vectors.new_zeros(len(offsets) - 1, vectors.shape[1])
-    return none.index_copy(0, filled, vectors[offsets[filled + 1] - 1])
+    none, n_forward = vectors.new_zeros(len(offsets) - 1, vectors.shape[1]), vectors.shape[1] - n_backward
+    ends = [vectors[offsets[filled + 1] - 1, :n_forward], vectors[offsets[filled], n_forward:]]
+    return none.index_copy(0, filled, torch.cat(ends, 1))
 
 
-def concat(vectors: Tensor, offsets: Tensor) -> Tensor:
+def concat(vectors: Tensor, offsets: Tensor, n_backward: int = 0) -> Tensor:
     """[last; maximum; mean], three times as wide: ULMFiT's pooling (Howard & Ruder 2018)."""
-    return torch.cat([pool(vectors, offsets) for pool in (last, maximum, mean)], 1)
+    return torch.cat([last(vectors, offsets, n_backward), maximum(vectors, offsets), mean(vectors, offsets)], 1)
 
 
 def _begins_word(words: Tensor) -> Tensor:

@@ -53,6 +53,11 @@ def choose(sheet: Sheet, chosen: Mapping[str, str | None]) -> tuple[dict[str, in
     return places, (_sentence(sheet, open_roles, places),) if open_roles else ()
 
 
+def names_pairs(sheet: Sheet) -> bool:
+    """Whether two columns are named as pairs of texts are."""
+    return _by_name(sheet, "text_a", {}) is not None
+
+
 def option(role: str) -> str:
     """The argument that chooses this column."""
     return "label_column" if role == "score" else f"{role}_column"
@@ -102,7 +107,7 @@ def _by_content(sheet: Sheet, role: str, taken: Mapping[str, int]) -> int:
         for place in range(len(sheet.columns))
         if place not in taken.values()
     }
-    if role == "text" and _by_name(sheet, "text_a", {}) is not None:
+    if role == "text" and names_pairs(sheet):
         raise BadData(_has_pairs(sheet), sheet.path)
     if role.startswith("text"):
         place = _wordiest(free, both=role == "text_a")

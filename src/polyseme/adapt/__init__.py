@@ -1,0 +1,1 @@
+"""Adapting: a pretrained encoder and labelled examples to a fitted model."""

@@ -1,0 +1,116 @@
+"""Where in a context the answer to a question stands."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from polyseme.adapt.data import Data
+from polyseme.adapt.inputs import Inputs, Pairs, can_join, questions_in
+from polyseme.adapt.rows import Pool
+from polyseme.adapt.settings import Settings
+from polyseme.encoders import Pretrained
+from polyseme.errors import Mistake
+from polyseme.heads.head import Features
+from polyseme.heads.span import Span
+from polyseme.layers.pool import mean
+from polyseme.tasks import scores
+from polyseme.text.batches import offsets_of
+from polyseme.text.words import to_text
+from polyseme.types import Prediction
+
+
+@dataclass(frozen=True)
+class Answers:
+    """An input is (question, context), a label the spans of characters that answer it; a Prediction has one of them."""
+
+    pairs: Pairs
+    level = "word"
+
+    @classmethod
+    def learn(cls, data: Data, pretrained: Pretrained, settings: Settings) -> Self:
+        joins = can_join(pretrained)
+        return cls(settings.pairs or ("joined" if joins else "apart"))
+
+    def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
+        return questions_in(pretrained, [(_text(question), _text(context)) for question, context in inputs], self.pairs)
+
+    def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Tensor:
+        """(examples, 2) the first and last row of the first answer, among the rows of its example."""
+        return torch.tensor(
+            [self._rows(place, one, spans) for place, (one, spans) in enumerate(zip(inputs, labels, strict=True))]
+        )
+
+    def pool(self, settings: Settings) -> Pool | None:
+        return "words"
+
+    def head(self, width: int, settings: Settings) -> Span:
+        assert settings.dropout is not None
+        return Span(width if self.pairs == "joined" else 3 * width, settings.dropout)
+
+    def loss(self, head: Span, features: Features, targets: Tensor, examples: Tensor) -> Tensor:
+        features = self._contexts(features)
+        return head.loss(head(features), targets[examples], features.offsets)
+
+    def predictions(self, head: Span, features: Features, inputs: Sequence[Any]) -> list[Prediction]:
+        features = self._contexts(features)
+        first = torch.tensor([self._n_before(question) for question, _ in inputs])
+        found = head.decode(head(features), features.offsets, first)
+        said = []
+        for (question, context), (start, end, _) in zip(inputs, found, strict=True):
+            before, spans = self._n_before(question), _text(context).spans
+            said.append(Prediction((spans[start - before][0], spans[end - before][1])))
+        return said
+
+    def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
+        wanted = [
+            [context[start:end] for start, end in spans]
+            for (_, context), spans in zip(data.inputs, data.labels, strict=True)
+        ]
+        given = [context[slice(*one.label)] for (_, context), one in zip(data.inputs, said, strict=True)]
+        return {"f1": scores.answer_f1(wanted, given), "exact_match": scores.exact_match(wanted, given)}
+
+    def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
+        return False
+
+    def facts(self) -> dict[str, Any]:
+        return {"pairs": self.pairs}
+
+    def _n_before(self, question: str) -> int:
+        """Rows of an example before those of its context."""
+        return len(_text(question).spans) if self.pairs == "joined" else 0
+
+    def _rows(self, place: int, one: tuple[str, str], spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        question, context = one
+        if not spans:
+            raise Mistake(
+                f"Input {place} has no answer. Questions without one cannot be learned from here: leave them out."
+            )
+        words, (start, end) = _text(context).spans, spans[0]
+        first = bisect_right([word[1] for word in words], start)
+        last = bisect_left([word[0] for word in words], end) - 1
+        if not 0 <= first <= last < len(words):
+            raise Mistake(f"Input {place}: the answer {spans[0]} holds no word of its context.")
+        before = self._n_before(question)
+        return before + first, before + last
+
+    def _contexts(self, features: Features) -> Features:
+        """Read apart, each word of the context is seen beside the mean of its question's words."""
+        if self.pairs == "joined":
+            return features
+        questions = mean(features.rows, features.offsets)[0::2]
+        counts = features.offsets.diff()
+        of_context = torch.arange(len(counts)).repeat_interleave(counts) % 2 == 1
+        words, beside = features.rows[of_context], questions.repeat_interleave(counts[1::2], 0)
+        return replace(features, rows=torch.cat([words, beside, words * beside], 1), offsets=offsets_of(counts[1::2]))
+
+
+@lru_cache(4096)
+def _text(string: str) -> Any:
+    return to_text(string)

@@ -1,0 +1,87 @@
+"""Classes of texts or of pairs of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from polyseme.adapt.data import Data
+from polyseme.adapt.inputs import Inputs
+from polyseme.adapt.rows import Pool
+from polyseme.adapt.settings import Settings
+from polyseme.adapt.texts import Texts
+from polyseme.encoders import Pretrained
+from polyseme.errors import Mistake, did_you_mean, listed
+from polyseme.heads.classify import Classify
+from polyseme.heads.head import Features, Head
+from polyseme.heads.pair import Pair
+from polyseme.tasks import scores
+from polyseme.types import Prediction
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The names of the classes, in the order of the head's outputs."""
+
+    names: tuple[str, ...]
+    texts: Texts
+    level = "text"
+
+    @classmethod
+    def learn(cls, data: Data, texts: Texts) -> Self:
+        names = tuple(sorted({str(label) for label in data.labels}))
+        if len(names) < 2:
+            raise Mistake(f"All {len(data)} examples are {names[0]!r}. Two classes are the least to tell apart.")
+        return cls(names, texts)
+
+    def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
+        return self.texts.inputs(pretrained, inputs, settings)
+
+    def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Tensor:
+        """(examples,) numbers of classes."""
+        number = {name: place for place, name in enumerate(self.names)}
+        for label in labels:
+            if str(label) not in number:
+                near = did_you_mean(str(label), self.names)
+                raise Mistake(f"The label {label!r} is none of those learned from: {listed(self.names)}.{near}")
+        return torch.tensor([number[str(label)] for label in labels])
+
+    def pool(self, settings: Settings) -> Pool | None:
+        return self.texts.pool(settings)
+
+    def head(self, width: int, settings: Settings) -> Head:
+        assert settings.head is not None
+        assert settings.dropout is not None
+        if self.texts.apart:
+            return Pair(width, len(self.names), dropout=settings.dropout)
+        return Classify(width, len(self.names), kind=settings.head, dropout=settings.dropout)
+
+    def loss(self, head: Head, features: Features, targets: Tensor, examples: Tensor) -> Tensor:
+        return head.loss(head(features), targets[examples], features.offsets)
+
+    def predictions(self, head: Head, features: Features, inputs: Sequence[Any]) -> list[Prediction]:
+        chances = head(features).softmax(1)  # (examples, classes)
+        best = chances.argmax(1).tolist()
+        return [
+            Prediction(self.names[number], dict(zip(self.names, row, strict=True)))
+            for number, row in zip(best, chances.tolist(), strict=True)
+        ]
+
+    def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
+        wanted, given = [str(label) for label in data.labels], [str(one.label) for one in said]
+        return {
+            "accuracy": scores.accuracy(wanted, given),
+            "macro_f1": scores.macro_f1(wanted, given),
+            "matthews": scores.matthews(wanted, given),
+        }
+
+    def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
+        """Whether one class is said of everything though there are several."""
+        return len({one.label for one in said}) == 1 and len({str(label) for label in labels}) > 1
+
+    def facts(self) -> dict[str, Any]:
+        return {"names": list(self.names), "pairs": self.texts.pairs}

@@ -1,0 +1,61 @@
+"""A fitted model: an encoder, what stands on it, and what its outputs mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import torch
+
+from polyseme.adapt.data import Data
+from polyseme.adapt.frozen import BUDGET
+from polyseme.adapt.kind import Kind
+from polyseme.adapt.model import Top
+from polyseme.adapt.settings import Settings
+from polyseme.encoders import Pretrained
+from polyseme.types import Prediction
+
+_WINDOW = 2048  # examples that are tokenised and sorted by length together
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Ready to predict, to be measured, to be saved."""
+
+    pretrained: Pretrained
+    kind: Kind
+    top: Top
+    settings: Settings
+    metrics: dict[str, Any] = field(default_factory=dict)  # of the best epoch, on what was held out
+
+    def predict(self, inputs: Sequence[Any]) -> list[Prediction]:
+        """What it says of each input."""
+        return list(self.stream(inputs))
+
+    def stream(self, inputs: Sequence[Any]) -> Iterator[Prediction]:
+        """The same one at a time and in order, with bounded memory."""
+        waiting = iter(inputs)
+        while window := list(islice(waiting, _WINDOW)):
+            yield from self._predict_window(window)
+
+    def evaluate(self, data: Data) -> dict[str, float]:
+        """The task's scores, the most telling one first."""
+        return self.kind.scores(data, self.predict(data.inputs))
+
+    def _predict_window(self, window: list[Any]) -> list[Prediction]:
+        whole = self.kind.inputs(self.pretrained, window, self.settings)
+        found: list[Prediction | None] = [None] * len(window)
+        encoder, top = self.pretrained.encoder, self.top
+        encoder.eval()
+        top.eval()
+        with torch.inference_mode():
+            for examples in whole.groups(BUDGET):
+                batch = whole.take(examples)
+                rows = top.reading.rows(encoder, encoder(batch), batch, len(examples) * whole.n_each)
+                chosen = [window[example] for example in examples.tolist()]
+                said = self.kind.predictions(top.head, top.features(rows), chosen)
+                for example, prediction in zip(examples.tolist(), said, strict=True):
+                    found[example] = prediction
+        return [prediction for prediction in found if prediction is not None]

@@ -1,0 +1,115 @@
+"""A frozen encoder's rows for a whole data set: computed once, kept on disk, read by every epoch and every run."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from polyseme.adapt.inputs import Inputs
+from polyseme.adapt.rows import Reading, Rows
+from polyseme.adapt.store import Shape, Store
+from polyseme.encoders import Encoder
+from polyseme.text.batches import offsets_of
+
+BUDGET = 8192  # positions a batch
+_VERSION = 1  # of what is kept; raise it when the same encoder and text would give other rows
+
+Tell = Callable[[str, float, float], None]  # stage, done, total
+
+
+@dataclass(frozen=True)
+class FrozenRows:
+    """The rows of all examples, of which some can be taken."""
+
+    layers: list[NDArray[Any]]  # each (rows, width)
+    offsets: Tensor  # (texts + 1,)
+    n_each: int  # texts of an example
+
+    def __len__(self) -> int:
+        """Of examples."""
+        return (len(self.offsets) - 1) // self.n_each
+
+    @cached_property
+    def tensors(self) -> list[Tensor]:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes to it
+            return [torch.from_numpy(np.asarray(layer)) for layer in self.layers]
+
+    def take(self, examples: Tensor) -> Rows:
+        texts = (examples[:, None] * self.n_each + torch.arange(self.n_each)).flatten()
+        counts = self.offsets.diff()[texts]
+        new = offsets_of(counts)
+        places = torch.arange(int(new[-1])) + (self.offsets[texts] - new[:-1]).repeat_interleave(counts)
+        return Rows(tuple(layer.index_select(0, places).float() for layer in self.tensors), new)
+
+
+def frozen_rows(
+    encoder: Encoder, inputs: Inputs, reading: Reading, store: Store | None, dtype: str, tell: Tell,
+    say: Callable[[str], None],
+) -> FrozenRows:  # fmt: skip
+    """Found under a hash of the encoder, the text and the reading; without a store they stay in memory."""
+    n_texts = inputs.n_examples * inputs.n_each
+    offsets = inputs.word_offsets if reading.pool == "words" else torch.arange(n_texts + 1)
+    width, n_layers = reading.width(encoder), len(reading.chosen(len(encoder.widths)))
+    shape = Shape(n_layers, (int(offsets[-1]), width), dtype)
+
+    def fill(arrays: list[NDArray[Any]]) -> None:
+        _fill(encoder, inputs, reading, offsets, arrays, tell)
+
+    if store is None or shape.n_bytes == 0:
+        arrays: list[NDArray[Any]] = [np.zeros(shape.shape, dtype) for _ in range(n_layers)]
+        fill(arrays)
+    else:
+        arrays = store.arrays(_key(encoder, inputs, reading, dtype), shape, fill, say)
+    return FrozenRows(arrays, offsets, inputs.n_each)
+
+
+def encoder_digest(encoder: Encoder) -> str:
+    """A hash of what an encoder is: its shape and every weight."""
+    digest = hashlib.sha256(f"{encoder.family} {encoder.config.model_dump_json()} {encoder!r}".encode())
+    for name, tensor in encoder.state_dict().items():
+        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().contiguous().flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _key(encoder: Encoder, inputs: Inputs, reading: Reading, dtype: str) -> str:
+    parts = [str(_VERSION), encoder_digest(encoder), inputs.digest(), repr(reading), dtype]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _fill(
+    encoder: Encoder, inputs: Inputs, reading: Reading, offsets: Tensor, arrays: list[NDArray[Any]], tell: Tell
+) -> None:
+    done, total = 0, int(inputs.lengths.sum())
+    training = encoder.training
+    encoder.eval()
+    try:
+        with torch.inference_mode():
+            for examples in inputs.groups(BUDGET):
+                batch = inputs.take(examples)
+                rows = reading.rows(encoder, encoder(batch), batch, len(examples) * inputs.n_each)
+                texts = (examples[:, None] * inputs.n_each + torch.arange(inputs.n_each)).flatten()
+                places = _places(offsets, texts)
+                for array, layer in zip(arrays, rows.layers, strict=True):
+                    array[places] = layer.numpy()
+                done += len(batch.ids)
+                tell("Encoding", done, total)
+    finally:
+        encoder.train(training)
+
+
+def _places(offsets: Tensor, texts: Tensor) -> NDArray[np.int64]:
+    counts = offsets.diff()[texts]
+    within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+    places: NDArray[np.int64] = (offsets[texts].repeat_interleave(counts) + within).numpy()
+    return places

@@ -1,0 +1,42 @@
+"""What each task means for a fit: how its labels become numbers, which head reads the rows, what outputs say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from polyseme.adapt.data import Data
+from polyseme.adapt.inputs import Inputs
+from polyseme.adapt.rows import Pool
+from polyseme.adapt.settings import Settings
+from polyseme.encoders import Pretrained
+from polyseme.heads.head import Features, Head
+from polyseme.types import Prediction
+
+
+class Kind(Protocol):
+    """A task that has seen its labels."""
+
+    level: str  # whether the head reads a "text" or its "word"s
+
+    def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs: ...
+
+    def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Any: ...
+
+    def pool(self, settings: Settings) -> Pool | None: ...
+
+    def head(self, width: int, settings: Settings) -> Head: ...
+
+    def loss(self, head: Any, features: Features, targets: Any, examples: Tensor) -> Tensor: ...
+
+    def predictions(self, head: Any, features: Features, inputs: Sequence[Any]) -> list[Prediction]: ...
+
+    def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]: ...
+
+    def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool: ...
+
+    def facts(self) -> dict[str, Any]:
+        """What its folder must say for it to be made again."""
+        ...

@@ -1,0 +1,186 @@
+"""One fit, from its first step or from where it was killed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.adapt import strategies
+from polyseme.adapt.data import Data
+from polyseme.adapt.fitted import Fitted
+from polyseme.adapt.frozen import FrozenRows, frozen_rows
+from polyseme.adapt.inputs import Inputs
+from polyseme.adapt.long_texts import Windows
+from polyseme.adapt.model import Adapted
+from polyseme.adapt.order import Order
+from polyseme.adapt.store import default_store
+from polyseme.train import resume
+from polyseme.train.loop import Progress, train
+from polyseme.train.optim import decay_groups
+from polyseme.train.report import Report
+from polyseme.types import Prediction, State
+
+Tell = Callable[[Report], None]
+
+_SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
+_PART = 512  # examples whose rows are read from the cache together
+_TOP = -1  # the group that is no block of the encoder
+
+
+class Session:
+    """Trains the top of a Fitted, and with it the blocks of the encoder that the strategy thaws."""
+
+    def __init__(self, fitted: Fitted, data: Data, valid: Data | None, seed: int, tell: Tell) -> None:
+        self.fitted, self.valid, self.tell, self.seed = fitted, valid, tell, seed
+        self.settings, self.kind, self.top = fitted.settings, fitted.kind, fitted.top
+        self.encoder = fitted.pretrained.encoder
+        self.inputs = self._inputs_of(data)
+        self.targets = fitted.kind.targets(data.inputs, data.labels)
+        self.frozen = self.settings.tune == "frozen"
+        self.cached = self._cached(self.inputs) if self.frozen else None
+        self.cached_valid = self._cached(self._inputs_of(valid)) if self.frozen and valid else None
+        self.adapted = Adapted(self.encoder, self.top, Windows())
+        self.module: nn.Module = self.top if self.frozen else self.adapted  # all that learns
+        self.order = Order(self.inputs.lengths, self.settings.batch_size, seed)
+        self.best: dict[str, Any] = {}  # what was measured at the best epoch
+        self.best_weights: dict[str, Tensor] = {}
+        self.n_worse = 0  # epochs since the best one
+
+    @property
+    def n_epochs(self) -> int:
+        assert self.settings.epochs is not None
+        return self.settings.epochs
+
+    def run(self, folder: Path | None) -> dict[str, Any]:
+        """Train, and put the best epoch's weights in place; what was measured then."""
+        self.adapted.requires_grad_(True)
+        optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
+        first = self._resume(folder, optimizer) if folder else 0
+        log = resume.Log(folder / "metrics.jsonl", first) if folder else None
+        n_steps, began, saved = self.n_epochs * self.order.steps_an_epoch, time.monotonic(), time.monotonic()
+        self._set_modes()
+        steps = train(
+            lambda step, state: self._loss(step, optimizer), optimizer, self._rate, range(first, n_steps), self.seed,
+            self.settings.most_norm,
+        )  # fmt: skip
+        for now in steps:
+            ends_epoch = now.step % self.order.steps_an_epoch == 0
+            measured = self._measure(now) if ends_epoch else None
+            if log and measured:
+                log.add({"step": now.step, "loss": now.loss, "rate": now.rate, **measured})
+            if folder and (ends_epoch or time.monotonic() - saved > _SAVE_EVERY):
+                saved = time.monotonic()
+                facts = {"best": self.best, "n_worse": self.n_worse}
+                resume.save(folder, self.module, optimizer, now, facts, self.best_weights)
+            speed = (now.step - first) * self.settings.batch_size / max(1e-9, time.monotonic() - began)
+            self.tell(self._report(now, n_steps, speed, measured))
+            if self._has_enough():
+                break
+        if self.best_weights:
+            self.module.load_state_dict(self.best_weights)
+        self.adapted.eval().requires_grad_(False)
+        return self.best
+
+    def _inputs_of(self, data: Data) -> Inputs:
+        return self.kind.inputs(self.fitted.pretrained, data.inputs, self.settings)
+
+    def _cached(self, inputs: Inputs) -> FrozenRows:
+        store = default_store() if self.settings.cache else None
+        return frozen_rows(
+            self.encoder, inputs, self.top.reading, store, self.settings.cache_dtype,
+            lambda stage, done, total: self.tell(Report(stage, done, total)),
+            lambda said: self.tell(Report("Encoding", 0, 1, said=said)),
+        )  # fmt: skip
+
+    def _set_modes(self) -> None:
+        self.top.train()
+        self.encoder.train(self.cached is None)
+
+    def _resume(self, folder: Path, optimizer: torch.optim.Optimizer) -> int:
+        before = resume.Resumed(folder, self.module, optimizer)
+        self.best, self.best_weights = before.facts.get("best", {}), before.extra
+        self.n_worse = before.facts.get("n_worse", 0)
+        return self.n_epochs * self.order.steps_an_epoch if self._has_enough() else before.step
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """The parameters of the top and of each block, with the block's number."""
+        parts: list[tuple[int, nn.Module]] = [(_TOP, self.top)]
+        if self.cached is None:
+            blocks = self.encoder.blocks()
+            parts += enumerate(blocks)
+            parts += [(len(blocks) - 1, other) for other in self._outside(blocks)]
+        return [{**group, "block": n} for n, part in parts for group in decay_groups(part, self.settings.weight_decay)]
+
+    def _outside(self, blocks: list[nn.Module]) -> list[nn.Module]:
+        """Parts of the encoder that are in no block, such as BERT's pooler: they learn with the top one."""
+        inside = {parameter for block in blocks for parameter in block.parameters()}
+        return [part for part in self.encoder.children() if not inside.intersection(part.parameters())]
+
+    def _loss(self, step: int, optimizer: torch.optim.Optimizer) -> tuple[Tensor, State | None]:
+        self._thaw(step // self.order.steps_an_epoch, optimizer)
+        examples = self.order.examples(step)
+        if self.cached is not None:
+            rows = self.cached.take(examples)
+        else:
+            rows = self.adapted.rows(self.inputs.take(examples), len(examples) * self.inputs.n_each)
+        loss = self.kind.loss(self.top.head, self.top.features(rows), self.targets, examples)
+        if self.top.mix is not None and self.settings.mix_penalty:
+            loss = loss + self.top.mix.penalty(self.settings.mix_penalty)
+        return loss, None
+
+    def _thaw(self, epoch: int, optimizer: torch.optim.Optimizer) -> None:
+        settings, n_blocks = self.settings, len(self.encoder.blocks())
+        assert settings.head_rate is not None
+        assert settings.rate is not None
+        assert settings.block_decay is not None
+        factors = strategies.factors(settings.tune, n_blocks, epoch, settings.block_decay)
+        for group in optimizer.param_groups:
+            of_top = group["block"] == _TOP
+            group["factor"] = settings.head_rate / settings.rate if of_top else factors[group["block"]]
+            for parameter in group["params"]:
+                parameter.requires_grad_(group["factor"] > 0)
+
+    def _rate(self, step: int) -> float:
+        settings = self.settings
+        assert settings.rate is not None
+        return settings.rate * strategies.rate_factor(
+            settings.tune, len(self.encoder.blocks()), step, self.order.steps_an_epoch, self.n_epochs, settings.warm_up
+        )
+
+    def _measure(self, now: Progress) -> dict[str, float]:
+        """The scores on what is held out; the best epoch's weights are kept."""
+        if self.valid is None:
+            return {}
+        scores = self.kind.scores(self.valid, self._said(self.valid))
+        self._set_modes()
+        main = next(iter(scores.values()))
+        self.n_worse += 1
+        if not self.best or main > self.best["score"]:
+            self.best = {"score": main, "epoch": now.step // self.order.steps_an_epoch, **scores}
+            self.best_weights = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
+            self.n_worse = 0
+        return scores
+
+    def _said(self, data: Data) -> list[Prediction]:
+        if self.cached_valid is None:
+            return self.fitted.predict(data.inputs)
+        self.top.eval()
+        said = []
+        with torch.inference_mode():
+            for part in torch.split(torch.arange(len(data)), _PART):
+                features = self.top.features(self.cached_valid.take(part))
+                said += self.kind.predictions(self.top.head, features, [data.inputs[place] for place in part.tolist()])
+        return said
+
+    def _has_enough(self) -> bool:
+        return self.settings.patience is not None and self.n_worse >= self.settings.patience
+
+    def _report(self, now: Progress, n_steps: int, speed: float, measured: dict[str, float] | None) -> Report:
+        epoch = (now.step - 1) // self.order.steps_an_epoch + 1
+        note = f"epoch {epoch}/{self.n_epochs} · loss {now.loss:.3f} · {speed:,.0f} examples/s"
+        return Report("Fitting", now.step, n_steps, note, measured or None)

@@ -1,0 +1,86 @@
+"""Everything that decides what a fit makes, except the encoder and the data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from polyseme.adapt.inputs import Pairs
+from polyseme.adapt.rows import Layers, Pool
+from polyseme.adapt.strategies import Tune
+from polyseme.encoders import Encoder
+from polyseme.errors import Mistake, did_you_mean
+
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+HeadKind = Literal["linear", "bilstm", "ulmfit"]
+
+
+class Settings(BaseModel):
+    """None means: what suits the encoder and the way of tuning; `filled` says what that is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layers: Layers = "top"
+    tune: Tune = "full"
+    pool: Pool | None = None
+    pairs: Pairs | None = None
+    head: HeadKind | None = None
+    crf: bool = False
+    epochs: Count | None = None
+    batch_size: Count = 32
+    rate: Positive | None = None  # of the encoder's top block
+    head_rate: Positive | None = None
+    block_decay: Annotated[float, Field(gt=0, le=1)] | None = None  # how much slower each block learns than the next
+    warm_up: Fraction = 0.1
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.01
+    dropout: Fraction | None = None  # in the head
+    most_norm: Positive = 1.0
+    reinit: Annotated[int, Field(ge=0)] = 0  # top blocks that begin anew
+    mix_norm: bool = False
+    mix_penalty: Annotated[float, Field(ge=0)] = 0.0
+    valid: Fraction = 0.1  # the part that is held out where no other text is given
+    patience: Count | None = None  # epochs without gain after which it stops
+    most_windows: Count | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    cache: bool = True
+    cache_dtype: Literal["float32", "float16"] = "float32"
+
+    def filled(self, encoder: Encoder, level: str) -> Settings:
+        """The same with every None that has a default here filled in."""
+        frozen, n_blocks = self.tune == "frozen", len(encoder.blocks())
+        chosen = {
+            "head": "ulmfit" if self.tune == "gradual" and level == "text" else "linear",
+            "epochs": {"frozen": 10, "full": 3, "gradual": n_blocks + 3}[self.tune],
+            "rate": _rate(encoder, self.tune),
+            "head_rate": {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[self.tune],
+            "block_decay": {"frozen": 1.0, "full": 0.95, "gradual": 1 / 2.6}[self.tune],
+            "dropout": 0.1 if self.tune == "full" else 0.2,
+        }
+        if not frozen and level == "text" and self.most_windows is None:
+            chosen["most_windows"] = 1  # one window of each text: more cost memory for each of them
+        return self.model_copy(update={name: value for name, value in chosen.items() if getattr(self, name) is None})
+
+
+def settings(**values: object) -> Settings:
+    """Settings from loose values, with an error people understand."""
+    for name in values:
+        if name not in Settings.model_fields:
+            raise Mistake(f"There is no setting {name!r}.{did_you_mean(name, Settings.model_fields)}")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        wanted = Settings.model_fields[str(first["loc"][0])]
+        raise Mistake(
+            f"{first['loc'][0]}={first['input']!r} cannot be: {first['msg']} ({wanted.annotation})."
+        ) from None
+
+
+def _rate(encoder: Encoder, tune: Tune) -> float:
+    """BERT's papers fine-tune 768 columns with 5e-5 and 128 with 3e-4: about 0.04 / width."""
+    if encoder.family == "bert":
+        return 0.04 / encoder.widths[-1]
+    return 5e-3 if tune == "gradual" else 1e-3

@@ -1,0 +1,115 @@
+"""A bounded folder of arrays, found again by what they were made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import BadFile, Mistake
+from polyseme.files import new_folder, write_file
+
+GIGABYTE = 1_000_000_000
+_META = "meta.json"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Arrays that are to be made: some of one shape and type."""
+
+    n_arrays: int
+    shape: tuple[int, int]
+    dtype: str  # float32 or float16
+
+    @property
+    def n_bytes(self) -> int:
+        return self.n_arrays * self.shape[0] * self.shape[1] * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Store:
+    """Folders of arrays by key; the ones unused for longest go when the bound is reached."""
+
+    folder: Path
+    bound: int = 10 * GIGABYTE  # bytes
+
+    def arrays(
+        self, key: str, shape: Shape, fill: Callable[[list[NDArray[Any]]], None], tell: Callable[[str], None]
+    ) -> list[NDArray[Any]]:
+        """The arrays under a key, mapped into memory; `fill` writes them where they are not there yet."""
+        place = self.folder / key
+        if (found := _open(place, shape)) is not None:
+            os.utime(place / _META)
+            return found
+        self._make_room(shape.n_bytes)
+        tell(f"{_size(shape.n_bytes)} of the encoder's layers will be kept in {place}")
+        with new_folder(place, force=True) as temporary:
+            made: list[NDArray[Any]] = [
+                np.lib.format.open_memmap(temporary / _name(number), mode="w+", dtype=shape.dtype, shape=shape.shape)
+                for number in range(shape.n_arrays)
+            ]
+            fill(made)
+            for array in made:
+                assert isinstance(array, np.memmap)
+                array.flush()
+            write_file(temporary / _META, json.dumps({"bytes": shape.n_bytes}))
+        found = _open(place, shape)
+        assert found is not None
+        return found
+
+    def _make_room(self, n_bytes: int) -> None:
+        if n_bytes > self.bound:
+            raise Mistake(
+                f"The frozen layers of this text take {_size(n_bytes)}; the cache holds {_size(self.bound)}. Read "
+                "fewer of them (layers='top'), keep them as float16, or raise the bound with POLYSEME_CACHE_GB."
+            )
+        entries = sorted(self.folder.glob(f"*/{_META}"), key=lambda meta: meta.stat().st_mtime, reverse=True)
+        kept = n_bytes
+        for meta in entries:
+            kept += sum(file.stat().st_size for file in meta.parent.iterdir())
+            if kept > self.bound:
+                shutil.rmtree(meta.parent, ignore_errors=True)
+
+
+def default_store() -> Store:
+    """In POLYSEME_CACHE, or where the user's caches are; POLYSEME_CACHE_GB bounds it."""
+    base = os.environ.get("POLYSEME_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "polyseme"
+    told = os.environ.get("POLYSEME_CACHE_GB", "10")
+    try:
+        bound = int(float(told) * GIGABYTE)
+    except (ValueError, OverflowError):
+        raise Mistake(f"POLYSEME_CACHE_GB={told!r} is no number of gigabytes.") from None
+    return Store(Path(base).expanduser() / "layers", bound)
+
+
+def _open(place: Path, shape: Shape) -> list[NDArray[Any]] | None:
+    if not (place / _META).is_file():
+        return None
+    arrays = []
+    for number in range(shape.n_arrays):
+        try:
+            array = np.load(place / _name(number), mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None  # damaged: made again
+        if array.shape != shape.shape or array.dtype != shape.dtype:
+            raise BadFile(f"{place} holds other arrays than its name says. Delete it.")
+        arrays.append(array)
+    return arrays
+
+
+def _name(number: int) -> str:
+    return f"layer_{number}.npy"
+
+
+def _size(n_bytes: int) -> str:
+    """>>> _size(1_500_000), _size(2_000_000_000)
+    ('2 MB', '2.0 GB')
+    """
+    return f"{n_bytes / GIGABYTE:.1f} GB" if n_bytes >= GIGABYTE else f"{max(1, round(n_bytes / 1e6))} MB"

@@ -1,0 +1,1 @@
+"""Heads: vectors in; scores, a loss and decoded answers out."""
