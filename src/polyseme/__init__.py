@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyseme.encoders import Pretrained as Pretrained
+    from polyseme.estimators import Embedder as Embedder
+    from polyseme.estimators import PairClassifier as PairClassifier
+    from polyseme.estimators import SpanFinder as SpanFinder
+    from polyseme.estimators import TextClassifier as TextClassifier
+    from polyseme.estimators import TextRegressor as TextRegressor
+    from polyseme.estimators import TokenTagger as TokenTagger
     from polyseme.formats import load as load
     from polyseme.formats import save as save
 
@@ -12,12 +18,26 @@ __version__ = "0.1.0"
 
 # What `polyseme.name` is, and the module it is in: importing polyseme itself imports no torch.
 _PUBLIC = {
+    **dict.fromkeys(
+        ("TextClassifier", "PairClassifier", "TextRegressor", "TokenTagger", "SpanFinder", "Embedder"),
+        "polyseme.estimators",
+    ),
     "load": "polyseme.formats",
     "save": "polyseme.formats",
     "Pretrained": "polyseme.encoders",
 }
 
-__all__ = ["Pretrained", "load", "save"]
+__all__ = [
+    "Embedder",
+    "PairClassifier",
+    "Pretrained",
+    "SpanFinder",
+    "TextClassifier",
+    "TextRegressor",
+    "TokenTagger",
+    "load",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,81 @@
+"""polyseme fit: an encoder and labelled examples to a fitted model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+LISTS = ("--set",)
+
+
+def run(
+    task: str = typer.Argument(help="classify, pair, regress, tag or span."),
+    data: Path = typer.Argument(help="Labelled examples: csv, tsv, jsonl; CoNLL for tag; SQuAD's JSON for span."),
+    encoder: Path = typer.Option(..., "--encoder", "-e", help="A model of any known format."),
+    out: Path = typer.Option(..., "--out", "-o", help="The run's folder; the fitted model is found there afterwards."),
+    layers: str = typer.Option("top", help="What the head reads: top, mix, last4 or the number of a layer."),
+    tune: str = typer.Option("frozen", help="What learns: frozen (the head alone), full or gradual."),
+    head: str | None = typer.Option(None, help="linear, bilstm, or ulmfit for whole texts."),
+    pool: str | None = typer.Option(None, help="How words become a text: mean, concat, first or pooler."),
+    crf: bool = typer.Option(False, "--crf", help="A CRF over the tags of a sentence."),
+    epochs: int | None = typer.Option(None, help="Times through the examples."),
+    seed: int = typer.Option(0, help="The seed of everything random."),
+    valid: Path | None = typer.Option(None, help="Examples to choose the best epoch by; else a tenth is held out."),
+    test: Path | None = typer.Option(None, help="Examples to measure the fitted model on."),
+    limit: int | None = typer.Option(None, min=1, help="Learn from this many examples, chosen by the seed."),
+    text: str | None = typer.Option(None, help="The column of the text."),
+    text_a: str | None = typer.Option(None, help="The column of a pair's first text."),
+    text_b: str | None = typer.Option(None, help="The column of a pair's second text."),
+    label: str | None = typer.Option(None, help="The column of the label, score or tag."),
+    changes: list[str] = typer.Option([], "--set", help="Other settings, such as batch_size=16 rate=1e-4."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Fit a head, and as much of the encoder as --tune says. Killed at any moment, the same command goes on."""
+    from polyseme.adapt.runs import FitRun
+    from polyseme.cli.progress import Stages
+    from polyseme.tasks.reading import Columns
+    from polyseme.train.report import Report
+
+    chosen = {"layers": int(layers) if layers.lstrip("-").isdigit() else layers, "tune": tune, "head": head,
+              "pool": pool, "crf": crf, "epochs": epochs, "seed": seed}  # fmt: skip
+    begin = FitRun(task, data, encoder, out, {**chosen, **_changes(changes)}, valid, test, limit,
+                   Columns(text, text_a, text_b, label))  # fmt: skip
+    with Stages() as stages:
+
+        def tell(report: Report) -> None:
+            if report.said:
+                stages.say(report.said)
+            else:
+                stages.show(report.stage, report.done, report.total, report.note)
+            if report.metrics:
+                shown = " · ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in report.metrics.items())
+                stages.say(f"{report.note}: held out {shown}")
+
+        result = begin.run(tell)
+    if as_json:
+        print(json.dumps({"out": str(out), **result}))
+        return
+    for name, scores in result.items():
+        if isinstance(scores, dict) and scores:
+            print(f"{name}: " + " · ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in scores.items()))
+    print(out)
+
+
+def _changes(changes: list[str]) -> dict[str, Any]:
+    from polyseme.errors import Mistake
+
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise Mistake(f"Cannot set {change!r}. Write NAME=VALUE.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

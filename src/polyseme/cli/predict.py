@@ -1,0 +1,49 @@
+"""polyseme predict: what a fitted model says of texts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def run(
+    model: Path = typer.Argument(help="A fitted model, or the folder of its run."),
+    data: Path = typer.Argument(
+        help="Examples as for fit, labels or none; or plain .txt, a text a line; - reads standard input."
+    ),
+    text: str | None = typer.Option(None, help="The column of the text."),
+    text_a: str | None = typer.Option(None, help="The column of a pair's first text."),
+    text_b: str | None = typer.Option(None, help="The column of a pair's second text."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON line an example, with every class's chance."),
+) -> None:
+    """Print what a fitted model says, a line an example and in order."""
+    from polyseme.adapt.folder import load_fitted
+    from polyseme.cli.progress import Stages
+    from polyseme.tasks.reading import Columns
+
+    fitted, task = load_fitted(model)
+    inputs = _inputs(task, data, Columns(text, text_a, text_b))
+    with Stages() as stages:
+        for number, one in enumerate(fitted.stream(inputs), 1):
+            print(_line(inputs[number - 1], one, task, as_json))
+            stages.show("Predicting", number, len(inputs))
+
+
+def _inputs(task: str, data: Path, columns: Any) -> list[Any]:
+    from polyseme.cli.embed import read_lines
+    from polyseme.tasks.reading import read
+
+    if task in ("classify", "regress", "tag") and (str(data) == "-" or (data.suffix == ".txt" and task != "tag")):
+        return [line for line in read_lines(data) if line.strip()]
+    return read(task, data, columns, labelled=False).inputs
+
+
+def _line(given: Any, said: Any, task: str, as_json: bool) -> str:
+    answer = given[1][slice(*said.label)] if task == "span" else None
+    if as_json:
+        facts = {"input": given, "label": said.label, **({"answer": answer} if task == "span" else {})}
+        return json.dumps({**facts, **({"scores": said.scores} if said.scores else {})}, ensure_ascii=False)
+    if task == "tag":
+        return " ".join(said.label)
+    return str(answer if task == "span" else said.label)

@@ -1,0 +1,280 @@
+"""Adapted encoders with scikit-learn's contract: fit, predict, score, and a place in pipelines and searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from polyseme.adapt import folder
+from polyseme.adapt.data import Data
+from polyseme.adapt.fit import fit
+from polyseme.adapt.fitted import Fitted
+from polyseme.adapt.settings import settings
+from polyseme.encoders import Pretrained
+from polyseme.errors import Mistake
+from polyseme.formats import load
+from polyseme.train.report import Report
+
+Array = NDArray[Any]
+Progress = bool | Callable[[Report], None]  # True for a bar, or whoever wants to hear
+
+
+class Adapts(BaseEstimator):  # type: ignore[misc]
+    """What all of them have: an encoder, what is read of it, and how much of it learns.
+
+    `encoder` is a name, a path or a Pretrained. layers is "top", "mix", "last4" or a number; tune is "frozen", "full"
+    or "gradual". What is None is chosen to suit the encoder and the task (see polyseme.adapt.settings).
+    """
+
+    task: ClassVar[str]
+
+    def __init__(
+        self,
+        encoder: str | Path | Pretrained | None = None,
+        *,
+        layers: str | int = "top",
+        tune: str = "frozen",
+        head: str | None = None,
+        pool: str | None = None,
+        pairs: str | None = None,
+        crf: bool = False,
+        epochs: int | None = None,
+        batch_size: int = 32,
+        rate: float | None = None,
+        head_rate: float | None = None,
+        valid: float = 0.1,
+        patience: int | None = None,
+        seed: int = 0,
+        cache: bool = True,
+        progress: Progress = False,
+        more: dict[str, Any] | None = None,
+    ) -> None:
+        self.encoder = encoder
+        self.layers = layers
+        self.tune = tune
+        self.head = head
+        self.pool = pool
+        self.pairs = pairs
+        self.crf = crf
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.rate = rate
+        self.head_rate = head_rate
+        self.valid = valid
+        self.patience = patience
+        self.seed = seed
+        self.cache = cache
+        self.progress = progress
+        self.more = more  # other settings by name
+
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
+        """Learn from examples and their labels."""
+        data = Data(_listed(X), self._labels(y))
+        with _watching(self.progress) as tell:
+            self.fitted_ = fit(self._pretrained(), self.task, data, self._settings(), tell=tell)
+        return self
+
+    @property
+    def mix_weights_(self) -> Array:
+        """The share of each layer in the learned mix, bottom first."""
+        weights: Array = self._mix().weights.detach().numpy()
+        return weights
+
+    @property
+    def gamma_(self) -> float:
+        """What the learned mix is scaled by."""
+        return float(self._mix().gamma)
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write the fitted model as a folder."""
+        folder.save(self._fitted(), Path(path), self.task, force)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The estimator whose fitted model is in a folder."""
+        fitted, task = folder.load_fitted(path)
+        if task != cls.task:
+            raise Mistake(f"{path} is fitted to the task {task!r}; {cls.__name__} is for {cls.task!r}.")
+        known = set(cls._get_param_names())
+        values = {name: value for name, value in fitted.settings.model_dump().items() if name in known}
+        one = cls(path, **values)
+        one.fitted_ = fitted
+        one._loaded()
+        return one
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+    def _settings(self) -> Any:
+        outside = {"encoder", "progress", "more"}
+        values = {name: value for name, value in self.get_params(deep=False).items() if name not in outside}
+        return settings(**values, **(self.more or {}))
+
+    def _pretrained(self) -> Pretrained:
+        if self.encoder is None:
+            raise Mistake(
+                f"{type(self).__name__} needs an encoder: a folder or file of any format that polyseme reads."
+            )
+        if isinstance(self.encoder, Pretrained):
+            return self.encoder if self.tune == "frozen" else deepcopy(self.encoder)  # ours is not changed
+        return load(self.encoder)
+
+    def _labels(self, y: Sequence[Any]) -> list[Any]:
+        return _listed(y)
+
+    def _loaded(self) -> None:
+        """Set what fit() would have set beside the model."""
+
+    def _fitted(self) -> Fitted:
+        check_is_fitted(self, "fitted_")
+        fitted: Fitted = self.fitted_
+        return fitted
+
+    def _mix(self) -> Any:
+        mix = self._fitted().top.mix
+        if mix is None:
+            raise AttributeError("There is no mix: it was fitted with layers other than 'mix'.")
+        return mix
+
+    def _said(self, X: Sequence[Any]) -> list[Any]:
+        return [one.label for one in self._fitted().stream(_listed(X))]
+
+
+class TextClassifier(ClassifierMixin, Adapts):  # type: ignore[misc]
+    """A class for each text. A text is a string, or the list of its words."""
+
+    task = "classify"
+
+    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
+        self.classes_: Array = np.unique(np.asarray(y))
+        return super().fit(X, y)
+
+    def predict(self, X: Sequence[Any]) -> Array:
+        names = [str(name) for name in self.classes_]
+        return self.classes_[[names.index(label) for label in self._said(X)]]
+
+    def predict_proba(self, X: Sequence[Any]) -> Array:
+        """(texts, classes) in the order of classes_."""
+        said = self._fitted().predict(_listed(X))
+        return np.array([[(one.scores or {})[str(name)] for name in self.classes_] for one in said])
+
+    def _loaded(self) -> None:
+        self.classes_ = np.array(self._fitted().kind.facts()["names"])
+
+
+class PairClassifier(TextClassifier):
+    """A class for each pair of texts, given as a tuple of two."""
+
+    task = "pair"
+
+
+class TextRegressor(RegressorMixin, Adapts):  # type: ignore[misc]
+    """A number for each text, or for each tuple of two texts."""
+
+    task = "regress"
+
+    def predict(self, X: Sequence[Any]) -> Array:
+        return np.array(self._said(X), np.float64)
+
+
+class TokenTagger(Adapts):
+    """A tag for each word; a text is the list of its words. Tags of spans are given as IOB2."""
+
+    task = "tag"
+
+    def predict(self, X: Sequence[Any]) -> list[list[str]]:
+        return self._said(X)
+
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+        """The F1 of spans, or the accuracy of tags that mark none."""
+        return next(iter(self._fitted().evaluate(Data(_listed(X), _listed(y))).values()))
+
+
+class SpanFinder(Adapts):
+    """The span of characters in a context that answers a question; an input is (question, context).
+
+    A label is a list of spans that answer it, each (start, end); the first is learned, any is right.
+    """
+
+    task = "span"
+
+    def predict(self, X: Sequence[Any]) -> list[tuple[int, int]]:
+        return self._said(X)
+
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+        """The F1 of the words of answers, as SQuAD has it."""
+        return next(iter(self._fitted().evaluate(Data(_listed(X), _listed(y))).values()))
+
+
+class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Texts to vectors, one a text, for any estimator behind it in a pipeline."""
+
+    def __init__(self, encoder: str | Path | Pretrained | None = None, *, layers: str | int = "top") -> None:
+        self.encoder = encoder
+        self.layers = layers
+
+    def fit(self, X: Sequence[Any], y: Any = None) -> Self:
+        """Nothing is learned; the encoder is loaded."""
+        if self.encoder is None:
+            raise Mistake("Embedder needs an encoder: a folder or file of any format that polyseme reads.")
+        self.pretrained_ = self.encoder if isinstance(self.encoder, Pretrained) else load(self.encoder)
+        return self
+
+    def transform(self, X: Sequence[Any]) -> Array:
+        """(texts, width), the mean over each text's words."""
+        check_is_fitted(self, "pretrained_")
+        return np.asarray(self.pretrained_.embed(_listed(X), layers=self.layers, level="text"))  # type: ignore[arg-type]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _listed(values: Any) -> list[Any]:
+    """A list from a list, an array or a column of a table."""
+    if isinstance(values, str):
+        raise Mistake("A list is wanted; one string was given. Write [text].")
+    if isinstance(values, np.ndarray):
+        listed: list[Any] = values.tolist()
+        return listed
+    return list(values)
+
+
+class _watching:
+    """A bar on a terminal for progress=True, silence for False, or the function that was given."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def __enter__(self) -> Callable[[Report], None]:
+        if callable(self.progress):
+            return self.progress
+        if not self.progress:
+            return lambda report: None
+        from rich.progress import Progress as Bars
+
+        self.bars = Bars(transient=True)
+        self.bars.start()
+        tasks: dict[str, Any] = {}
+
+        def tell(report: Report) -> None:
+            if report.stage not in tasks:
+                tasks[report.stage] = self.bars.add_task(report.stage)
+            text = f"{report.stage} {report.note}"
+            self.bars.update(tasks[report.stage], completed=report.done, total=report.total, description=text)
+
+        return tell
+
+    def __exit__(self, *error: object) -> None:
+        if self.progress is True:
+            self.bars.stop()

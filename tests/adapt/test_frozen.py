@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+import torch
+
+from polyseme.adapt.frozen import encoder_digest, frozen_rows
+from polyseme.adapt.inputs import pairs_in, texts_in
+from polyseme.adapt.rows import reading
+from polyseme.adapt.store import Shape, Store
+from polyseme.errors import Mistake
+
+TEXTS = ["the bank of the river was high .", "bats fly .", "spring came early , who said ?", " ".join(["word"] * 80)]
+
+
+def rows(pretrained, store=None, pool="words", layers="mix", dtype="float32", inputs=None, calls=None):
+    how = reading(pretrained, layers, pool, tuned=False)
+
+    def tell(stage, done, total):
+        calls.append(done) if calls is not None else None
+
+    return frozen_rows(pretrained.encoder, inputs or texts_in(pretrained, TEXTS), how, store, dtype, tell, lambda s: None)
+
+
+@pytest.mark.parametrize("layers", ["top", "mix", 0])
+def test_cached_words_are_what_embed_gives(any_encoder, layers, tmp_path):
+    if layers == "mix" and len(set(any_encoder.encoder.widths)) > 1:
+        pytest.skip("its layers have unequal widths")
+    found = rows(any_encoder, Store(tmp_path), layers=layers).take(torch.tensor([0, 2, 3]))
+    number = {"top": -1, "mix": 0, 0: 0}[layers]
+    wanted = np.concatenate(any_encoder.embed([TEXTS[i] for i in (0, 2, 3)], layers=number))
+    np.testing.assert_allclose(found.layers[0].numpy(), wanted, atol=2e-6)
+
+
+def test_what_is_cached_is_not_computed_again(tiny_bert, tmp_path):
+    calls = []
+    first = rows(tiny_bert, Store(tmp_path), calls=calls)
+    assert calls
+    calls.clear()
+    again = rows(tiny_bert, Store(tmp_path), calls=calls)
+    assert not calls
+    assert all(np.array_equal(one, other) for one, other in zip(first.layers, again.layers, strict=True))
+
+
+def test_other_weights_another_text_or_another_reading_are_computed_anew(tiny_bert, tmp_path):
+    calls = []
+    rows(tiny_bert, Store(tmp_path))
+    rows(tiny_bert, Store(tmp_path), pool="mean", calls=calls)
+    assert calls
+    before = encoder_digest(tiny_bert.encoder)
+    calls.clear()
+    with torch.no_grad():
+        tiny_bert.encoder.embeddings.norm.bias[3] += 1e-3
+    rows(tiny_bert, Store(tmp_path), calls=calls)
+    assert calls
+    assert encoder_digest(tiny_bert.encoder) != before
+
+
+def test_float16_takes_half_the_room_and_is_near(tiny_bert, tmp_path):
+    whole, half = rows(tiny_bert), rows(tiny_bert, Store(tmp_path), dtype="float16")
+    assert half.layers[0].nbytes * 2 == whole.layers[0].nbytes
+    np.testing.assert_allclose(half.layers[-1].astype(np.float32), whole.layers[-1], atol=4e-3)
+
+
+def test_pairs_are_taken_two_texts_at_a_time(tiny_static, tmp_path):
+    inputs = pairs_in(tiny_static, [(TEXTS[0], TEXTS[1]), (TEXTS[2], TEXTS[0])], "apart")
+    found = rows(tiny_static, Store(tmp_path), pool="mean", layers="top", inputs=inputs).take(torch.tensor([1]))
+    wanted = tiny_static.embed([TEXTS[2], TEXTS[0]], level="text")
+    np.testing.assert_allclose(found.layers[0].numpy(), wanted, atol=1e-6)
+
+
+def test_the_store_forgets_what_was_unused_for_longest(tmp_path):
+    store = Store(tmp_path, bound=30_000)
+    shape = Shape(1, (2500, 1), "float32")  # 10,000 bytes and a header
+
+    def fill(arrays):
+        arrays[0][:] = 1
+
+    for key in ("a", "b"):
+        store.arrays(key, shape, fill, lambda said: None)
+    import os
+
+    os.utime(tmp_path / "a" / "meta.json", (1, 1))
+    store.arrays("c", shape, fill, lambda said: None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "c"]
+
+
+def test_a_damaged_entry_is_made_again(tmp_path):
+    store, shape, made = Store(tmp_path), Shape(1, (10, 2), "float32"), []
+
+    def fill(arrays):
+        made.append(1)
+        arrays[0][:] = 7
+
+    store.arrays("k", shape, fill, lambda said: None)
+    (tmp_path / "k" / "layer_0.npy").write_bytes(b"\x93NUMPY")
+    assert store.arrays("k", shape, fill, lambda said: None)[0].sum() == 140
+    assert len(made) == 2
+
+
+def test_what_does_not_fit_is_refused_before_it_is_written(tmp_path):
+    with pytest.raises(Mistake, match="POLYSEME_CACHE_GB"):
+        Store(tmp_path, bound=100).arrays("k", Shape(1, (100, 1), "float32"), lambda arrays: None, lambda said: None)
+    assert not list(tmp_path.iterdir())
