@@ -10,6 +10,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import tokenizers
+import torch
+from torch import Tensor
 
 from polyseme.errors import Mistake
 from polyseme.text import wordpiece_files, wordpiece_training
@@ -92,6 +94,11 @@ class WordPiece:
     def piece(self, number: int) -> str:
         """The piece with this id; an encoder may have more rows than there are pieces."""
         return self.backend.id_to_token(number) or f"[{number}]"
+
+    def continuing(self) -> Tensor:
+        """(pieces,) whether each goes on with the word of the piece before it."""
+        prefix = self.backend.model.continuing_subword_prefix
+        return torch.tensor([self.piece(number).startswith(prefix) for number in range(self.n_pieces)])
 
     def encode(self, texts: Sequence[Text]) -> Batch:
         cut = self._cut(texts)
