@@ -1,7 +1,10 @@
 """The verbs that ask a language model: fill, score, next."""
 
 import json
+import re
+import shlex
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -102,3 +105,17 @@ def test_bert_scores_lines_with_and_without_the_rest_of_a_word(run, models):
     )
     assert one[0]["pseudo"] != pytest.approx(other[0]["pseudo"])
     assert [line["predicted"] for line in one] == [line["predicted"] for line in other]
+
+
+def test_the_commands_and_the_code_of_their_page_run(run, models, capsys):
+    page = (Path(__file__).parent.parent.parent / "docs" / "language-models.md").read_text()
+    (models / "lines.txt").write_text("The crackwall.\nHe was high.\n")
+    (models / "pairs.tsv").write_text("The crack.\tThe wall.\n")
+    (commands,) = re.findall(r"^```sh\n(.*?)^```", page, re.S | re.M)
+    for line in commands.splitlines():
+        code, out, err = run(*shlex.split(line)[1:])
+        assert code == 0, f"{line}\n{err}"
+        assert out
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+    exec(compile(code, "language-models.md", "exec"), {})
+    assert len(capsys.readouterr().out.splitlines()) == 3

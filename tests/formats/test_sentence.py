@@ -30,6 +30,7 @@ def test_pooling_and_normalising_are_read(tmp_path):
     [
         ({"pooling_mode": "cls"}, "cls"),
         ({"pooling_mode": ["mean", "max"]}, "mean+max"),
+        ({"pooling_mode": 5}, "5"),
         ({"pooling_mode": "mean_sqrt_len_tokens"}, "mean_sqrt_len"),
         ({"pooling_mode_cls_token": True}, "cls"),
         ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, "max+mean"),

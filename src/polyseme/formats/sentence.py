@@ -80,7 +80,7 @@ def _pooling(config: dict[str, Any] | None) -> str:
     if config is None:
         return "unknown"
     if said := config.get("pooling_mode"):
-        return "+".join(str(mode).removesuffix("_tokens") for mode in ([said] if isinstance(said, str) else said))
+        return "+".join(str(mode).removesuffix("_tokens") for mode in (said if isinstance(said, list) else [said]))
     ours = {theirs: name for name, theirs in _POOLINGS.items()}
     modes = [key for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
     modes.sort(key=lambda key: list(ours).index(key) if key in ours else len(ours))
