@@ -46,6 +46,7 @@ class Batch:
     texts: Tensor  # (sequences,) which text each sequence comes from, never falling
     segments: Tensor | None = None  # (positions,) 0 for the first text of a pair, 1 for the second
     spellings: Packed | None = None  # where ids number the distinct pieces of this batch: what each is made of
+    owned: Tensor | None = None  # (positions,) whether a piece is this sequence's own; None where no two share one
 
     @property
     def n_sequences(self) -> int:

@@ -70,6 +70,13 @@ def test_vectors_go_to_npz(folder):
     assert found["offsets"].tolist() == [0, 3, 3, 6]
     assert found["rows"].tolist() == ["The", "crack", ".", "A", "high", "wall"]
     assert found["vectors"][1].tolist() == [1, 0, 0]
+    assert json.loads(found["texts"].tobytes()) == ["The crack.", "", "A high wall"]
+
+
+def test_an_npz_keeps_every_character_of_a_text(folder):
+    (folder / "odd.txt").write_text("wall \0\n\0\n❄\n")
+    assert run(folder, "embed", "glove.txt", "odd.txt", "--out", "v.npz").returncode == 0
+    assert json.loads(np.load(folder / "v.npz")["texts"].tobytes()) == ["wall \0", "\0", "❄"]
 
 
 def test_vectors_go_to_npy_hdf5_and_parquet(folder):

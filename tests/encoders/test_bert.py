@@ -168,6 +168,20 @@ def _each(batch):
     return [take(batch, torch.tensor([number])) for number in range(batch.n_sequences)]
 
 
+def test_the_pieces_of_a_long_text_come_once_and_in_order(encoder, tokenizer):
+    texts = [SENTENCES[0], " ".join(SENTENCES * 3), "", " ".join(SENTENCES)]
+    whole = tokenizer.with_window(100_000)
+    cut = Pretrained(tokenizer.with_window(32), encoder)
+    assert cut.tokenizer.encode([to_text(texts[1])]).n_sequences > 3
+    for text, found in zip(texts, cut.stream(texts, level="piece", layers="all"), strict=True):
+        assert found.rows == whole.pieces(whole.encode([to_text(text)]))
+        assert found.vectors.shape == (4, len(found.rows), 24)
+    top, words = cut.embed([texts[1]], level="piece"), cut.embed([texts[1]])
+    owners = whole.encode([to_text(texts[1])]).words.numpy()
+    for number in (0, 40, len(words[0]) - 1):
+        assert abs(top[0][owners == number].mean(0) - words[0][number]).max() < 1e-5
+
+
 def test_a_text_that_fits_exactly_is_not_cut(encoder, tokenizer):
     batch = batch_of(tokenizer, " ".join(["the"] * 126))
     assert batch.lengths.tolist() == [128]

@@ -1,5 +1,6 @@
 import json
 import logging
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 import safetensors.torch
 import torch
 
+import polyseme
 from polyseme.encoders.sentences import sentence_vectors
 from polyseme.errors import BadFile, Mistake
 from polyseme.formats import hf_bert
@@ -397,4 +399,36 @@ def test_what_is_written_loads_in_sentence_transformers(make, tmp_path):
     pretrained = hf_bert.read(folder)
     hf_bert.write(pretrained, tmp_path)
     wanted = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(SENTENCES)
+    assert np.abs(sentence_vectors(pretrained, SENTENCES) - wanted).max() <= 1e-5
+
+
+def test_a_released_sentence_encoder_that_is_written_gives_sentence_transformers_the_same_vectors(
+    minilm_folder, tmp_path
+):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    polyseme.save(hf_bert.read(minilm_folder), tmp_path / "ours")
+    texts = [*SENTENCES[::3], "A word " * 400]
+    wanted, found = (
+        sentence_transformers.SentenceTransformer(str(folder), device="cpu").encode(texts)
+        for folder in (minilm_folder, tmp_path / "ours")
+    )
+    assert np.abs(found - wanted).max() <= 1e-5
+    again = polyseme.load(tmp_path / "ours")
+    assert again.provenance["sentence"] == {"pooling": "mean", "normalise": True, "max_pieces": 256}
+    assert np.abs(sentence_vectors(again, texts) - wanted).max() <= 1e-5
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        {"pooling": "cls", "normalise": False, "max_pieces": 16},
+        {"pooling": "mean", "normalise": True, "prompts": {"query": "the wall "}, "default_prompt": "query"},
+    ],
+)
+def test_how_sentence_vectors_are_made_is_written(make, tmp_path, sentence):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    folder, _ = make("BertModel")
+    pretrained = replace(hf_bert.read(folder), provenance={"sentence": sentence})
+    polyseme.save(pretrained, tmp_path / "ours")
+    wanted = sentence_transformers.SentenceTransformer(str(tmp_path / "ours"), device="cpu").encode(SENTENCES)
     assert np.abs(sentence_vectors(pretrained, SENTENCES) - wanted).max() <= 1e-5

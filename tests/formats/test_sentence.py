@@ -1,8 +1,10 @@
 import json
+import logging
 
 import pytest
+import torch
 
-from polyseme.formats.sentence import sentence_settings
+from polyseme.formats.sentence import sentence_settings, write_sentence
 
 
 def module(kind, path=""):
@@ -27,8 +29,11 @@ def test_pooling_and_normalising_are_read(tmp_path):
     "pooling, name",
     [
         ({"pooling_mode": "cls"}, "cls"),
+        ({"pooling_mode": ["mean", "max"]}, "mean+max"),
+        ({"pooling_mode": 5}, "5"),
+        ({"pooling_mode": "mean_sqrt_len_tokens"}, "mean_sqrt_len"),
         ({"pooling_mode_cls_token": True}, "cls"),
-        ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, "mean+max"),
+        ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, "max+mean"),
         ({"pooling_mode_mean_sqrt_len_tokens": True}, "mean_sqrt_len"),
     ],
 )
@@ -52,3 +57,53 @@ def test_other_folders_say_nothing(tmp_path, modules):
     assert sentence_settings(write(tmp_path, modules)) == {}
     (tmp_path / "modules.json").write_text("{")
     assert sentence_settings(tmp_path) == {}
+
+
+SETTINGS = [
+    {"pooling": "mean", "normalise": True, "max_pieces": 256},
+    {"pooling": "cls", "normalise": False},
+    {"pooling": "cls+mean_sqrt_len", "normalise": False, "similarity": "dot"},
+    {"pooling": "mean+max", "normalise": True},
+    {
+        "pooling": "mean",
+        "normalise": False,
+        "prompts": {"query": "query: ", "document": ""},
+        "default_prompt": "query",
+        "include_prompt": False,
+    },
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_what_is_written_is_read_again(tmp_path, settings):
+    write_sentence(settings, 8, tmp_path)
+    assert sentence_settings(tmp_path) == settings
+
+
+@pytest.mark.parametrize(
+    "settings", [{"pooling": "mean", "other_modules": ["Dense"]}, {"pooling": "unknown"}, {"pooling": ""}]
+)
+def test_what_is_not_known_is_told_and_not_written(tmp_path, settings, caplog):
+    with caplog.at_level(logging.WARNING):
+        write_sentence(settings, 8, tmp_path)
+    assert "is not written" in caplog.text
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_what_is_written_means_the_same_to_sentence_transformers(tmp_path, settings):
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers.models import Pooling
+
+    write_sentence(settings, 8, tmp_path)
+    pooling, rows = Pooling.load(str(tmp_path / "1_Pooling")), torch.randn(1, 5, 8)
+    found = pooling({"token_embeddings": rows, "attention_mask": torch.ones(1, 5)})["sentence_embedding"][0]
+    poolings = {
+        "cls": rows[0, 0],
+        "mean": rows[0].mean(0),
+        "max": rows[0].max(0).values,
+        "mean_sqrt_len": rows[0].sum(0) / 5**0.5,
+    }
+    wanted = torch.cat([poolings[name] for name in settings["pooling"].split("+")])
+    assert torch.allclose(found, wanted, atol=1e-6)
+    assert pooling.include_prompt == settings.get("include_prompt", True)

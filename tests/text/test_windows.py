@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.text.windows import windows
+from polyseme.text.windows import shares, windows
 
 
 @st.composite
@@ -34,6 +34,18 @@ def test_every_piece_is_in_a_window_and_none_is_too_long(text):
     assert all(window.end - window.start <= room for window in found)
     assert {piece for window in found for piece in range(window.start, window.end)} == set(range(len(words)))
     assert all(a.end - b.start >= overlap and b.start > a.start for a, b in pairwise(found))
+
+
+@given(long_texts())
+def test_every_piece_has_exactly_one_owner_in_order_which_is_its_words(text):
+    words, sizes, room, overlap = text
+    found = windows(words, len(sizes), room, overlap)
+    owned = shares(words, len(sizes), found)
+    assert [piece for start, end in owned for piece in range(start, end)] == list(range(len(words)))
+    for window, (start, end) in zip(found, owned, strict=True):
+        assert window.start <= start <= end <= window.end
+        of_words = {w for w in range(window.first_word, window.first_word + window.n_words) if 0 < sizes[w] <= room}
+        assert {word for word in words[start:end].tolist() if word >= 0 and sizes[word] <= room} == of_words
 
 
 @given(long_texts())

@@ -21,6 +21,7 @@ VERBS = {
     "predict": "Tell what a fitted model says of texts.",
     "score": "Tell the perplexity of sentences under a language model.",
     "fill": "Fill the [MASK] in a text.",
+    "next": "Tell whether one text follows another.",
     "neighbors": "List the words nearest to a word.",
     "convert": "Write a model of any format as a folder of ours, or as another format.",
     "inspect": "Tell what a model is, where it comes from and whether its files are whole.",
@@ -32,7 +33,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
     arguments = sys.argv[1:]
-    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    named = [word for word in arguments if not word.startswith("-")]
+    chosen = named[0] if named else None  # not next(): once its file is imported, that is the verb in here
     module = import_module(f"polyseme.cli.{chosen}") if chosen in VERBS else None
     app = _app(chosen, module.run if module else None)
     app(spread(arguments, getattr(module, "LISTS", ())), prog_name="polyseme")

@@ -12,7 +12,7 @@ def run(
     n: int = typer.Option(8, "--n", "-n", min=1, help="How many words."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Fill the blank: an ELMo from what stands before it, from what stands behind it, and from both."""
+    """Fill the blank: BERT from all around it; ELMo and AWD-LSTM from what stands before it, behind it, and both."""
     from polyseme.formats import load
     from polyseme.lens.fill import fill
 

@@ -11,9 +11,13 @@ def run(
     model: Path = typer.Argument(help="A language model: a folder or file with its output layer."),
     texts: Path = typer.Argument(help="A sentence a line; - reads standard input."),
     split: bool = typer.Option(False, "--split", help="The lines are words with spaces between them already."),
+    within_word: bool = typer.Option(
+        False, "--within-word", help="BERT: mask the later pieces of a word with each of its pieces."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON line a sentence, then one for all."),
 ) -> None:
-    """Tell the perplexity of sentences and of all together, each sentence read on its own."""
+    """Tell the perplexity of sentences and of all together, each sentence read on its own; BERT's is a
+    pseudo-perplexity a piece."""
     from polyseme.cli.embed import read_lines
     from polyseme.cli.progress import Stages
     from polyseme.errors import Mistake
@@ -26,7 +30,7 @@ def run(
     inputs: list[Any] = [line.split() for line in lines] if split else lines
     found: list[Score] = []
     with Stages() as stages:
-        for one in score(load(model), inputs):
+        for one in score(load(model), inputs, within_word):
             found.append(one)
             stages.show("Scoring", len(found), len(lines))
     for one in found:
@@ -41,6 +45,6 @@ def _print(one: Any, string: str | None, as_json: bool) -> None:
         print(json.dumps({**facts, "predicted": one.n_predicted, "unknown": one.n_unknown}, ensure_ascii=False))
         return
     shown = " · ".join(f"{way} {value:,.1f}" for way, value in ways.items())
-    unknown = f" · {one.n_unknown} unknown words, counted as <UNK>" if one.n_unknown else ""
+    unknown = f" · {one.n_unknown} unknown, all counted as one word" if one.n_unknown else ""
     name = string if string is not None else "\nall"
     print(f"{name}\n  perplexity {one.perplexity():,.1f} ({shown}) · {one.bits_per_byte():.3f} bits a byte{unknown}")

@@ -1,5 +1,6 @@
 """Files that vectors are written to: npz, npy, parquet and HDF5."""
 
+import json
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
@@ -33,7 +34,11 @@ def writer(path: Path, level: str) -> Writer:
 
 
 def _write_npz(path: Path, stream: Iterable[Embedded]) -> None:
-    """`vectors` of all rows, `offsets` where each text's begin, `rows`, the words or pieces, and `texts`."""
+    """`vectors` of all rows, `offsets` where each text's begin, `rows`, the words or pieces, and `texts`.
+
+    The texts are the bytes of a JSON list: an array of strings drops NULs at their ends and makes each as long as the
+    longest.
+    """
     embedded = list(stream)
     lengths = [one.vectors.shape[-2] for one in embedded]
     np.savez(
@@ -41,7 +46,7 @@ def _write_npz(path: Path, stream: Iterable[Embedded]) -> None:
         vectors=_joined(embedded),
         offsets=np.cumsum([0, *lengths]),
         rows=np.array([row for one in embedded for row in one.rows], dtype=np.str_),
-        texts=np.array([one.text.string for one in embedded], dtype=np.str_),
+        texts=np.frombuffer(json.dumps([one.text.string for one in embedded]).encode(), np.uint8),
     )
 
 

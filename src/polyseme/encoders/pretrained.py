@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from polyseme.encoders.encoder import Directions, Encoder
 from polyseme.errors import Mistake
 from polyseme.layers.mix import Layers, choose
 from polyseme.layers.pool import to_words, total
-from polyseme.text.batches import groups, take
+from polyseme.text.batches import groups, offsets_of, take
 from polyseme.text.tokenizer import Tokenizer
 from polyseme.text.words import to_text
 from polyseme.types import Batch, Encoding, Text
@@ -106,9 +106,8 @@ class Pretrained:
 
     def _in_order(self, window: list[Text], whole: Batch, found: list[Tensor], level: Level) -> Iterator[Embedded]:
         """Each text's vectors, the sequences of a long text joined again."""
-        pieces = self.tokenizer.pieces(whole) if level == "piece" else []
+        pieces, starts = self._own_pieces(whole) if level == "piece" else ([], [])
         first = torch.searchsorted(whole.texts, torch.arange(len(window) + 1)).tolist()
-        starts = whole.offsets.tolist()
         for number, text in enumerate(window):
             parts = found[first[number] : first[number + 1]]
             vectors = (parts[0] if len(parts) == 1 else torch.cat(parts, -2)).numpy()
@@ -120,13 +119,28 @@ class Pretrained:
                 case "text":
                     yield Embedded(text, [], vectors.sum(-2, keepdims=True) / max(1, len(text.spans)))
 
+    def _own_pieces(self, whole: Batch) -> tuple[list[str], list[int]]:
+        """The pieces of all sequences, those that windows share only once, and where each sequence's begin."""
+        pieces = self.tokenizer.pieces(whole)
+        if whole.owned is None:
+            return pieces, whole.offsets.tolist()
+        return list(compress(pieces, whole.owned.tolist())), _own_offsets(whole.owned, whole.offsets).tolist()
+
 
 def _rows(encoding: Encoding, batch: Batch, layers: Layers, level: Level) -> tuple[Tensor, Tensor]:
     """The vectors asked for, (…, rows, width), and where each sequence's begin."""
     if level == "piece":
-        return choose(encoding.layers, layers), encoding.offsets
+        vectors = choose(encoding.layers, layers)
+        if batch.owned is None:
+            return vectors, encoding.offsets
+        return vectors[..., batch.owned, :], _own_offsets(batch.owned, encoding.offsets)
     words = to_words(encoding, batch)
     if level == "word":
         return choose(words.layers, layers), words.offsets
     pooled = tuple(total(layer, words.offsets) for layer in words.layers)  # the mean is over all windows of a text
     return choose(pooled, layers), torch.arange(batch.n_sequences + 1)
+
+
+def _own_offsets(owned: Tensor, offsets: Tensor) -> Tensor:
+    """Where each sequence's own rows begin once the others are gone."""
+    return offsets_of(owned.long())[offsets]

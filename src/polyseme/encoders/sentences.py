@@ -26,12 +26,14 @@ def sentence_vectors(pretrained: Pretrained, texts: Sequence[str]) -> NDArray[np
     """
     settings = {"pooling": "mean", "normalise": False} | pretrained.provenance.get("sentence", {})
     pool = _POOLS.get(settings["pooling"])
-    if pool is None or settings.get("other_modules"):
+    prompt = settings.get("prompts", {}).get(settings.get("default_prompt"), "")
+    left_out = prompt and settings.get("include_prompt") is False  # read, but not pooled
+    if pool is None or settings.get("other_modules") or left_out:
         raise Mistake(f"This model makes sentence vectors by {settings}; known are the poolings mean and cls alone.")
     if not isinstance(pretrained.tokenizer, WordPiece):
         raise Mistake(f"Sentence vectors need WordPiece; found {type(pretrained.tokenizer).__name__}. Use embed().")
     window = min(settings.get("max_pieces", pretrained.tokenizer.window), pretrained.tokenizer.window)
-    whole = pretrained.tokenizer.with_window(window).encode([to_text(text) for text in texts])
+    whole = pretrained.tokenizer.with_window(window).encode([to_text(prompt + text) for text in texts])
     firsts = torch.searchsorted(whole.texts, torch.arange(len(texts)))  # the first window of each text
     found = torch.zeros(len(texts), pretrained.encoder.widths[-1])
     training = pretrained.encoder.training

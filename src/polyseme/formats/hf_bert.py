@@ -14,7 +14,7 @@ from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.errors import BadFile, Mistake, listed
 from polyseme.formats.hf_bert_weights import build, to_theirs
-from polyseme.formats.sentence import sentence_settings
+from polyseme.formats.sentence import sentence_settings, write_sentence
 from polyseme.formats.tensor_files import stored
 from polyseme.text.wordpiece import WordPiece
 
@@ -79,6 +79,8 @@ def write(pretrained: Pretrained, folder: Path) -> None:
     fields |= {"model_type": "bert", "architectures": [architecture], "dtype": "float32"}
     (folder / "config.json").write_text(json.dumps(fields, indent=1), "utf-8")
     tokenizer.write(folder)
+    if sentence := pretrained.provenance.get("sentence"):
+        write_sentence(sentence, encoder.config.hidden_size, folder)
 
 
 def config_from(fields: dict[str, Any], source: str) -> BertConfig:

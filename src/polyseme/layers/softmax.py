@@ -1,6 +1,7 @@
 """Which word of a large vocabulary comes next: the full softmax, and a sampled one that is cheap to train."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -44,6 +45,12 @@ class Softmax(nn.Module):
             vectors, self.weight, self.bias, targets, samples, likely
         )
         return loss
+
+
+def losses(logits: Callable[[Tensor], Tensor], vectors: Tensor, targets: Tensor) -> Tensor:
+    """(rows,): each target's negative log-likelihood, some rows at a time, so that few logits are in memory at once."""
+    parts = zip(torch.split(vectors, _ROWS), torch.split(targets, _ROWS), strict=True)
+    return torch.cat([F.cross_entropy(logits(rows), wanted, reduction="none") for rows, wanted in parts])
 
 
 class _FullLoss(torch.autograd.Function):

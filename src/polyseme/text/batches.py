@@ -45,6 +45,7 @@ def take(batch: Batch, sequences: Tensor) -> Batch:
         texts=batch.texts[sequences],
         segments=None if batch.segments is None else batch.segments[positions],
         spellings=spellings,
+        owned=None if batch.owned is None else batch.owned[positions],
     )
 
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from polyseme.text.windows import Integers, Window, windows
+from polyseme.text.windows import Integers, Window, shares, windows
 from polyseme.types import Batch
 
 Long = Literal["cut", "windows"]
@@ -90,6 +93,21 @@ def join(cut: Cut, parts: list[Part], each: int, cls: int, sep: int) -> Batch:
         texts=torch.tensor([part.number for part in parts[::each]], dtype=torch.long),
         segments=torch.from_numpy((1 - leads).repeat(sizes)) if each == 2 else None,
     )
+
+
+def owned(cut: Cut, parts: list[Part]) -> Tensor | None:
+    """Which positions of the sequences of `single` are their own; [CLS] is the first window's, [SEP] the last's."""
+    if len(parts) == len(cut.lengths):
+        return None
+    own = []
+    for text, group in zip(cut.texts(), groupby(parts, attrgetter("number")), strict=True):
+        found = [part.window for part in group[1]]
+        for window, (start, end) in zip(found, shares(text.words, text.n_words, found), strict=True):
+            rows = np.zeros(window.end - window.start + 2, np.bool_)
+            rows[start - window.start + 1 : end - window.start + 1] = True
+            rows[0], rows[-1] = window is found[0], window is found[-1]
+            own.append(rows)
+    return torch.from_numpy(np.concatenate(own))
 
 
 def _owned(words: Integers, first: Integers, n_words: Integers, before: Integers, lengths: Integers) -> Integers:

@@ -1,5 +1,6 @@
 """Windows over a text that is longer than an encoder reads at once, each word owned by exactly one of them."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,20 @@ def windows(words: Integers, n_words: int, room: int, overlap: int) -> list[Wind
         Window(start, min(start + room, len(words)), first_word, count)
         for start, first_word, count in zip(starts.tolist(), first_words.tolist(), counts.tolist(), strict=True)
     ]
+
+
+def shares(words: Integers, n_words: int, found: list[Window]) -> list[tuple[int, int]]:
+    """The pieces [start, end) that each window owns: every piece of the text once, with its word where that fits.
+
+    >>> words = np.array([0, 0, 1, 2, 3, 3])
+    >>> shares(words, 4, windows(words, n_words=4, room=4, overlap=2))
+    [(0, 3), (3, 6)]
+    """
+    first = np.append(_extents(words, n_words)[0], len(words))
+    ends = [  # where the next window's first word begins; a word longer than a window is cut at its edges
+        min(max(int(first[after.first_word]), after.start), before.end) for before, after in pairwise(found)
+    ]
+    return list(zip([0, *ends], [*ends, len(words)], strict=True))
 
 
 def _extents(words: Integers, n_words: int) -> tuple[Integers, Integers]:

@@ -10,10 +10,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import tokenizers
+import torch
+from torch import Tensor
 
 from polyseme.errors import Mistake
 from polyseme.text import wordpiece_files, wordpiece_training
-from polyseme.text.sequences import Cut, Long, join, paired, single
+from polyseme.text.sequences import Cut, Long, join, owned, paired, single
 from polyseme.text.surrogates import encodable
 from polyseme.text.windows import Integers
 from polyseme.types import Batch, Text
@@ -87,11 +89,21 @@ class WordPiece:
         return found
 
     def pieces(self, batch: Batch) -> list[str]:
-        return [self.backend.id_to_token(piece) or f"[{piece}]" for piece in batch.ids.tolist()]
+        return [self.piece(number) for number in batch.ids.tolist()]
+
+    def piece(self, number: int) -> str:
+        """The piece with this id; an encoder may have more rows than there are pieces."""
+        return self.backend.id_to_token(number) or f"[{number}]"
+
+    def continuing(self) -> Tensor:
+        """(pieces,) whether each goes on with the word of the piece before it."""
+        prefix = self.backend.model.continuing_subword_prefix
+        return torch.tensor([self.piece(number).startswith(prefix) for number in range(self.n_pieces)])
 
     def encode(self, texts: Sequence[Text]) -> Batch:
         cut = self._cut(texts)
-        return join(cut, single(cut, self.window - 2, self.overlap), 1, self.id_of("cls"), self.id_of("sep"))
+        parts = single(cut, self.window - 2, self.overlap)
+        return replace(join(cut, parts, 1, self.id_of("cls"), self.id_of("sep")), owned=owned(cut, parts))
 
     def encode_pairs(self, firsts: Sequence[Text], seconds: Sequence[Text], long: Long = "cut") -> Batch:
         """Pairs of texts, one sequence each; its words are those of the first text and then those of the second.
