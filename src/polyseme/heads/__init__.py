@@ -1,0 +1,1 @@
+"""What turns an encoder's vectors into answers: classes, numbers, tags, spans."""
