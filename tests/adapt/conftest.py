@@ -16,8 +16,8 @@ from polyseme.text.marks import SPECIAL
 from polyseme.text.wordpiece import WordPiece
 
 WORDS = (
-    "the a crack in wall bank river was high bats fly at night spring came early good bad film awful great movie is not "
-    "word short he she said red blue . , ? who where when what John Mary London Paris lives loves visited"
+    "the a crack in wall bank river was high bats fly at night spring came early good bad film awful great movie is "
+    "not word short he she said red blue . , ? who where when what John Mary London Paris lives loves visited"
 ).split()
 
 

@@ -17,7 +17,9 @@ def rows(pretrained, store=None, pool="words", layers="mix", dtype="float32", in
     def tell(stage, done, total):
         calls.append(done) if calls is not None else None
 
-    return frozen_rows(pretrained.encoder, inputs or texts_in(pretrained, TEXTS), how, store, dtype, tell, lambda s: None)
+    return frozen_rows(
+        pretrained.encoder, inputs or texts_in(pretrained, TEXTS), how, store, dtype, tell, lambda s: None
+    )
 
 
 @pytest.mark.parametrize("layers", ["top", "mix", 0])

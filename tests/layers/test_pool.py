@@ -38,3 +38,17 @@ def test_rows_that_are_equally_high_share_the_gradient():
     vectors = torch.tensor([[2.0], [1.0], [2.0]], requires_grad=True)
     pool.maximum(vectors, offsets([3])).sum().backward()
     assert vectors.grad.flatten().tolist() == [0.5, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_logsumexp_is_that_of_torch_for_each_sequence_however_large(lengths):
+    torch.manual_seed(0)
+    vectors = 1000 * torch.randn(sum(lengths), 3)
+    found = pool.logsumexp(vectors, offsets(lengths))
+    for row, part in zip(found, vectors.split(lengths), strict=True):
+        assert torch.allclose(row, part.logsumexp(0)) if len(part) else (row == -torch.inf).all()
+
+
+def test_gradients_of_logsumexp_are_those_of_finite_differences():
+    vectors = torch.randn(6, 2, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda rows: pool.logsumexp(rows, offsets([4, 2])), vectors)

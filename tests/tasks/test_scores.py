@@ -118,7 +118,21 @@ def plain_f1(wanted, given):
 
 def test_answers_are_scored_as_squad_scores_them():
     rng = random.Random(0)
-    words = ["the", "The", "a", "an", "house", "House,", "red", "blue!", "(", "it's", "1990–91", "anthem"]
+    words = [
+        "the",
+        "The",
+        "a",
+        "an",
+        "house",
+        "House,",
+        "red",
+        "blue!",
+        "(",
+        "it's",
+        "1990–91",
+        "anthem",
+        "off–the–cuff",
+    ]
 
     def phrase():
         return " ".join(rng.choice(words) for _ in range(rng.randint(0, 5)))

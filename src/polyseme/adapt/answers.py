@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
@@ -42,7 +42,7 @@ class Answers:
         return questions_in(pretrained, [(_text(question), _text(context)) for question, context in inputs], self.pairs)
 
     def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Tensor:
-        """(examples, 2) the first and last row of the first answer, among the rows of its example."""
+        """(examples, 2) the first answer is rows[start:end] of its example."""
         return torch.tensor(
             [self._rows(place, one, spans) for place, (one, spans) in enumerate(zip(inputs, labels, strict=True))]
         )
@@ -60,12 +60,17 @@ class Answers:
 
     def predictions(self, head: Span, features: Features, inputs: Sequence[Any]) -> list[Prediction]:
         features = self._contexts(features)
-        first = torch.tensor([self._n_before(question) for question, _ in inputs])
-        found = head.decode(head(features), features.offsets, first)
+        n_before = [self._n_before(question) for question, _ in inputs]
+        rows = torch.arange(int(features.offsets[-1]))
+        first = features.offsets[:-1] + torch.tensor(n_before)
+        allowed = rows >= first.repeat_interleave(features.offsets.diff())  # only words of the context answer
         said = []
-        for (question, context), (start, end, _) in zip(inputs, found, strict=True):
-            before, spans = self._n_before(question), _text(context).spans
-            said.append(Prediction((spans[start - before][0], spans[end - before][1])))
+        for (_, context), before, found in zip(
+            inputs, n_before, head.decode(head(features), features.offsets, allowed), strict=True
+        ):
+            spans = _text(context).spans
+            answer = (spans[found.start - before][0], spans[found.end - before - 1][1]) if found else (0, 0)
+            said.append(Prediction(answer))
         return said
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
@@ -98,17 +103,17 @@ class Answers:
         if not 0 <= first <= last < len(words):
             raise Mistake(f"Input {place}: the answer {spans[0]} holds no word of its context.")
         before = self._n_before(question)
-        return before + first, before + last
+        return before + first, before + last + 1
 
     def _contexts(self, features: Features) -> Features:
         """Read apart, each word of the context is seen beside the mean of its question's words."""
         if self.pairs == "joined":
             return features
-        questions = mean(features.rows, features.offsets)[0::2]
+        questions = mean(features.words, features.offsets)[0::2]
         counts = features.offsets.diff()
         of_context = torch.arange(len(counts)).repeat_interleave(counts) % 2 == 1
-        words, beside = features.rows[of_context], questions.repeat_interleave(counts[1::2], 0)
-        return replace(features, rows=torch.cat([words, beside, words * beside], 1), offsets=offsets_of(counts[1::2]))
+        words, beside = features.words[of_context], questions.repeat_interleave(counts[1::2], 0)
+        return Features(torch.cat([words, beside, words * beside], 1), offsets_of(counts[1::2]))
 
 
 @lru_cache(4096)

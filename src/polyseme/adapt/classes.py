@@ -18,7 +18,6 @@ from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake, did_you_mean, listed
 from polyseme.heads.classify import Classify
 from polyseme.heads.head import Features, Head
-from polyseme.heads.pair import Pair
 from polyseme.tasks import scores
 from polyseme.types import Prediction
 
@@ -56,9 +55,7 @@ class Classes:
     def head(self, width: int, settings: Settings) -> Head:
         assert settings.head is not None
         assert settings.dropout is not None
-        if self.texts.apart:
-            return Pair(width, len(self.names), dropout=settings.dropout)
-        return Classify(width, len(self.names), kind=settings.head, dropout=settings.dropout)
+        return Classify(width, len(self.names), "pair" if self.texts.apart else settings.head, settings.dropout)
 
     def loss(self, head: Head, features: Features, targets: Tensor, examples: Tensor) -> Tensor:
         return head.loss(head(features), targets[examples], features.offsets)

@@ -48,6 +48,8 @@ def fit(
     """
     kind = kind_for(task, data, pretrained, settings)
     settings = settings.filled(pretrained.encoder, kind.level)
+    how = reading(pretrained, settings.layers, kind.pool(settings), settings.tune != "frozen")
+    settings = settings.model_copy(update={"pool": how.pool})  # what was chosen must be found in its folder
     if valid is None:
         data, valid = data.parted(settings.valid, settings.seed)
     begin = {name: tensor.clone() for name, tensor in pretrained.encoder.state_dict().items()}

@@ -39,7 +39,7 @@ def kind_of(task: str, facts: dict[str, Any]) -> Kind:
         return Answers(facts["pairs"])
     texts = Texts(facts["pairs"])
     if task == "regress":
-        return Numbers(facts["mean"], facts["spread"], texts)
+        return Numbers(texts)
     return Classes(tuple(facts["names"]), texts)
 
 

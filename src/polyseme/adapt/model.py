@@ -23,8 +23,10 @@ class Top(nn.Module):
     def features(self, rows: Rows) -> Features:
         """The layers as one, (rows, width)."""
         if self.mix is not None:
-            return Features(self.mix(rows.layers), rows.offsets)
-        return Features(rows.layers[0] if len(rows.layers) == 1 else torch.cat(rows.layers, 1), rows.offsets)
+            vectors = self.mix(rows.layers)
+        else:
+            vectors = rows.layers[0] if len(rows.layers) == 1 else torch.cat(rows.layers, 1)
+        return Features(vectors, rows.offsets, None if self.reading.pool == "words" else vectors)
 
 
 class Adapted(nn.Module):

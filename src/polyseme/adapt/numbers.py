@@ -18,7 +18,6 @@ from polyseme.adapt.texts import Texts
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.heads.head import Features, Head
-from polyseme.heads.pair import Pair
 from polyseme.heads.regress import Regress
 from polyseme.tasks import scores
 from polyseme.types import Prediction
@@ -26,41 +25,42 @@ from polyseme.types import Prediction
 
 @dataclass(frozen=True)
 class Numbers:
-    """Where the numbers lie: the head learns them with mean 0 and spread 1."""
+    """The head learns them in units of their spread; `learned_from` is what it takes that from."""
 
-    mean: float
-    spread: float
     texts: Texts
+    learned_from: Tensor | None = None  # not in a model that was loaded, whose head knows
     level = "text"
 
     @classmethod
     def learn(cls, data: Data, texts: Texts) -> Self:
         values = torch.tensor([_number(label) for label in data.labels], dtype=torch.double)
-        spread = float(values.std(correction=0))
-        if spread == 0:
+        if bool((values == values[0]).all()):
             raise Mistake(f"All {len(data)} examples have the number {values[0]:g}: there is nothing to learn.")
-        return cls(float(values.mean()), spread, texts)
+        return cls(texts, values)
 
     def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
         return self.texts.inputs(pretrained, inputs, settings)
 
     def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Tensor:
-        """(examples,) of mean 0 and spread 1."""
-        return (torch.tensor([_number(label) for label in labels]) - self.mean) / self.spread
+        """(examples,)"""
+        return torch.tensor([_number(label) for label in labels])
 
     def pool(self, settings: Settings) -> Pool | None:
         return self.texts.pool(settings)
 
-    def head(self, width: int, settings: Settings) -> Head:
+    def head(self, width: int, settings: Settings) -> Regress:
+        assert settings.head is not None
         assert settings.dropout is not None
-        return Pair(width, 1, dropout=settings.dropout) if self.texts.apart else Regress(width, settings.dropout)
+        head = Regress(width, "pair" if self.texts.apart else settings.head, settings.dropout)
+        if self.learned_from is not None:
+            head.standardise(self.learned_from)
+        return head
 
     def loss(self, head: Head, features: Features, targets: Tensor, examples: Tensor) -> Tensor:
         return head.loss(head(features), targets[examples], features.offsets)
 
     def predictions(self, head: Head, features: Features, inputs: Sequence[Any]) -> list[Prediction]:
-        values = head(features).flatten() * self.spread + self.mean
-        return [Prediction(value) for value in values.tolist()]
+        return [Prediction(value) for value in head.decode(head(features), features.offsets).tolist()]
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
         wanted, given = [_number(label) for label in data.labels], [float(one.label) for one in said]
@@ -70,7 +70,7 @@ class Numbers:
         return False
 
     def facts(self) -> dict[str, Any]:
-        return {"mean": self.mean, "spread": self.spread, "pairs": self.texts.pairs}
+        return {"pairs": self.texts.pairs}
 
 
 def _number(label: Any) -> float:

@@ -68,7 +68,7 @@ class Tags:
         assert settings.dropout is not None
         if settings.head not in ("linear", "bilstm"):
             raise Mistake(f"head={settings.head!r} is for whole texts. Use 'linear' or 'bilstm' for tags.")
-        return Tag(width, self.names, kind=settings.head, crf=settings.crf, spans=self.spans, dropout=settings.dropout)
+        return Tag(width, self.names, settings.head, settings.crf, dropout=settings.dropout)
 
     def loss(self, head: Tag, features: Features, targets: Packed, examples: Tensor) -> Tensor:
         return head.loss(head(features), take_rows(targets, examples).values, features.offsets)

@@ -1,1 +1,1 @@
-"""Heads: vectors in; scores, a loss and decoded answers out."""
+"""What turns an encoder's vectors into answers: classes, numbers, tags, spans."""

@@ -1,26 +1,40 @@
-"""What every head is: it reads vectors, whatever encoder they come from."""
+"""What every head is: vectors in; logits, their loss and the answers they stand for out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor, nn
 
+from polyseme.layers.pool import mean
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Features:
-    """Rows of some texts end to end: a row a text where they are pooled, else a row a word."""
+    """The vectors of some texts, from whatever encoder."""
 
-    rows: Tensor  # (rows, width)
+    words: Tensor  # (rows, width) end to end
     offsets: Tensor  # (texts + 1,) where each text's rows begin
+    pooled: Tensor | None = None  # (texts, width) where the encoder has a vector for a whole text, as BERT's [CLS]
+
+    @property
+    def texts(self) -> Tensor:
+        """(texts, width) the encoder's own, or the mean over the words."""
+        return mean(self.words, self.offsets) if self.pooled is None else self.pooled
 
 
 class Head(nn.Module):
-    """Turns Features into scores, and scores into a loss."""
+    """Reads Features, not encoders. `offsets` are those of the features, for heads that answer word by word."""
 
     def forward(self, features: Features) -> Tensor:
+        """The logits: a row a text, or a row a word."""
         raise NotImplementedError
 
-    def loss(self, scores: Tensor, targets: Tensor, offsets: Tensor) -> Tensor:
-        """The mean loss of a batch."""
+    def loss(self, logits: Tensor, targets: Tensor, offsets: Tensor) -> Tensor:
+        """What training makes small: a mean over texts or over words."""
+        raise NotImplementedError
+
+    def decode(self, logits: Tensor, offsets: Tensor) -> Any:
+        """The answers."""
         raise NotImplementedError

@@ -1,32 +1,27 @@
-"""Two texts that were read apart, compared."""
+"""From two texts that were encoded apart to outputs of the two together."""
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from polyseme.heads.head import Features, Head
-
-_HIDDEN = 256
+from polyseme.errors import Mistake
+from polyseme.heads.head import Features
 
 
-class Pair(Head):
-    """Reads [a, b, |a - b|, a * b, cos(a, b)] of each pair; rows come in turn, a first. One output is a number."""
+class PairModel(nn.Module):
+    """[a; b; |a - b|; a * b] through one hidden layer (Conneau et al. 2017); texts 0 and 1 are a pair, 2 and 3, …"""
 
-    def __init__(self, width: int, n_outputs: int, dropout: float = 0.1) -> None:
+    def __init__(self, width: int, n_outputs: int, dropout: float, hidden_width: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Dropout(dropout), nn.Linear(4 * width + 1, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, n_outputs)
-        )
-        self.direct = nn.Linear(1, n_outputs)  # the cosine alone tells much of similarity
+        self.drop = nn.Dropout(dropout)
+        self.hidden = nn.Linear(4 * width, hidden_width)
+        self.out = nn.Linear(hidden_width, n_outputs)
 
     def forward(self, features: Features) -> Tensor:
-        first, second = features.rows[0::2], features.rows[1::2]
-        cosine = F.cosine_similarity(first, second, dim=1).unsqueeze(1)
-        joined = torch.cat([first, second, (first - second).abs(), first * second, cosine], 1)
-        scores: Tensor = self.layers(joined) + self.direct(cosine)  # (pairs, outputs)
-        return scores
-
-    def loss(self, scores: Tensor, targets: Tensor, offsets: Tensor) -> Tensor:
-        if scores.shape[1] == 1:
-            return F.mse_loss(scores.flatten(), targets)
-        return F.cross_entropy(scores, targets)
+        """(pairs, outputs)"""
+        texts = features.texts
+        if len(texts) % 2:
+            raise Mistake(f"Found {len(texts)} texts; wanted pairs, the two texts of each side by side.")
+        one, other = texts[::2], texts[1::2]  # each (pairs, width)
+        compared = torch.cat([one, other, (one - other).abs(), one * other], 1)
+        outputs: Tensor = self.out(self.drop(self.hidden(self.drop(compared)).relu()))
+        return outputs

@@ -32,7 +32,7 @@ class Allowed:
     def of(self, chain: Chain) -> Chain:
         """The chain without what is not allowed."""
         parts = ((self.follow, chain.follow), (self.start, chain.start), (self.end, chain.end))
-        return Chain(*(scores.masked_fill(~allowed, -torch.inf) for allowed, scores in parts))
+        return Chain(*(scores.masked_fill(~allowed.to(scores.device), -torch.inf) for allowed, scores in parts))
 
 
 class Crf(nn.Module):

@@ -64,6 +64,16 @@ def last(vectors: Tensor, offsets: Tensor, n_backward: int = 0) -> Tensor:
     return none.index_copy(0, filled, torch.cat(ends, 1))
 
 
+def logsumexp(vectors: Tensor, offsets: Tensor) -> Tensor:
+    """The logarithm of the sum of the exponentials of each sequence's rows; -inf where it has none.
+
+    >>> logsumexp(torch.tensor([[0.0], [0.0], [5.0]]), torch.tensor([0, 2, 2, 3])).exp().round().tolist()
+    [[2.0], [0.0], [148.0]]
+    """
+    highest = maximum(vectors.detach(), offsets)
+    return total((vectors - highest[sequences_of(offsets)]).exp(), offsets).log() + highest
+
+
 def concat(vectors: Tensor, offsets: Tensor, n_backward: int = 0) -> Tensor:
     """[last; maximum; mean], three times as wide: ULMFiT's pooling (Howard & Ruder 2018)."""
     return torch.cat([last(vectors, offsets, n_backward), maximum(vectors, offsets), mean(vectors, offsets)], 1)
