@@ -48,7 +48,7 @@ def tiny_elmo():
 def tiny_awd():
     torch.manual_seed(1)
     words = (*SPECIAL, *WORDS)
-    config = AwdLstmConfig(n_words=len(words), embedding_width=16, hidden_width=24, n_layers=2)
+    config = AwdLstmConfig(n_words=len(words), embedding_width=16, hidden_width=24, n_layers=2, dropout_multiplier=0.1)
     return Pretrained(MarkedWords(words), AwdLstmEncoder(config).eval())
 
 
@@ -56,7 +56,9 @@ def tiny_awd():
 def tiny_awd_pair():
     torch.manual_seed(1)
     words = (*SPECIAL, *WORDS)
-    config = AwdLstmConfig(n_words=len(words), embedding_width=16, hidden_width=24, n_layers=2, bidirectional=True)
+    config = AwdLstmConfig(
+        n_words=len(words), embedding_width=16, hidden_width=24, n_layers=2, bidirectional=True, dropout_multiplier=0.1
+    )
     return Pretrained(MarkedWords(words), BidirectionalAwdLstm(config).eval())
 
 
