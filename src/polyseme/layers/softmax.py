@@ -27,10 +27,7 @@ class Softmax(nn.Module):
 
     def loss(self, vectors: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood of the targets under the full softmax."""
-        if not torch.is_grad_enabled():
-            return F.cross_entropy(self(vectors), targets)
-        loss: Tensor = _FullLoss.apply(vectors, self.weight, self.bias, targets)  # type: ignore[no-untyped-call]
-        return loss
+        return full_loss(vectors, self.weight, self.bias, targets)
 
     def sampled_loss(self, vectors: Tensor, targets: Tensor, n_samples: int) -> Tensor:
         """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
@@ -44,6 +41,14 @@ class Softmax(nn.Module):
             vectors, self.weight, self.bias, targets, samples, likely
         )
         return loss
+
+
+def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """The mean negative log-likelihood of the targets, for an output layer that is a table of something else too."""
+    if not torch.is_grad_enabled():
+        return F.cross_entropy(F.linear(vectors, weight, bias), targets)
+    loss: Tensor = _FullLoss.apply(vectors, weight, bias, targets)  # type: ignore[no-untyped-call]
+    return loss
 
 
 class _FullLoss(torch.autograd.Function):
