@@ -13,6 +13,7 @@ from polyseme.encoders.bert import BertEncoder
 from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.errors import BadFile, Mistake, listed
+from polyseme.formats import provenance
 from polyseme.formats.hf_bert_weights import build, to_theirs
 from polyseme.formats.sentence import sentence_settings, write_sentence
 from polyseme.formats.tensor_files import stored
@@ -54,14 +55,14 @@ def read(path: Path) -> Pretrained:
         )
     if tokenizer.n_pieces < config.vocab_size:
         logger.info("%s: %d of %d rows have no piece.", path, config.vocab_size - tokenizer.n_pieces, config.vocab_size)
-    provenance: dict[str, Any] = {"source": {"format": NAME, "file": weights}}
+    known = provenance.read(path) or {"source": {"format": NAME, "file": weights}}
     if left_out:
         logger.warning("%s: left out, being no part of the encoder: %s", path / weights, listed(left_out))
-        provenance["left_out"] = left_out
+        known["left_out"] = left_out
     if sentence := sentence_settings(path):
-        provenance["sentence"] = sentence
+        known["sentence"] = sentence
     window = min(tokenizer.window, config.max_position_embeddings)
-    return Pretrained(tokenizer.with_window(window), encoder, provenance, heads)
+    return Pretrained(tokenizer.with_window(window), encoder, known, heads)
 
 
 def write(pretrained: Pretrained, folder: Path) -> None:
@@ -81,6 +82,7 @@ def write(pretrained: Pretrained, folder: Path) -> None:
     tokenizer.write(folder)
     if sentence := pretrained.provenance.get("sentence"):
         write_sentence(sentence, encoder.config.hidden_size, folder)
+    provenance.write(pretrained.provenance, folder)
 
 
 def config_from(fields: dict[str, Any], source: str) -> BertConfig:

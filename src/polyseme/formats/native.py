@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from polyseme.encoders import Family, Pretrained, family
 from polyseme.errors import BadFile, listed
 from polyseme.files import write_file
+from polyseme.formats import provenance
 from polyseme.formats.tensors import fill, under
 
 NAME = "polyseme"
@@ -54,7 +55,7 @@ def read(path: Path) -> Pretrained:
         raise BadFile(f"{source} has {listed(extra)}, which its config.json does not speak of. Copy both of one model.")
     for prefix, module in parts.items():
         fill(module, under(prefix, tensors), source)
-    return Pretrained(tokenizer, encoder.eval(), _provenance(path / "polyseme.json"), lm)
+    return Pretrained(tokenizer, encoder.eval(), provenance.read(path), lm)
 
 
 def write(pretrained: Pretrained, path: Path) -> None:
@@ -72,7 +73,7 @@ def write(pretrained: Pretrained, path: Path) -> None:
     }
     save_file(tensors, path / "model.safetensors")
     pretrained.tokenizer.write(path)
-    write_file(path / "polyseme.json", json.dumps(pretrained.provenance, indent=1))
+    provenance.write(pretrained.provenance, path)
 
 
 def _settings(kind: Family, config: NativeConfig, path: Path) -> BaseModel:
@@ -86,16 +87,6 @@ def _first(error: ValidationError, path: Path) -> str:
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     return f"{path} is damaged: {place}: {first['msg']}. Copy it again."
-
-
-def _provenance(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_bytes()) if path.exists() else {}
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise BadFile(f"{path} is damaged. Copy it again, or delete it: it only says where the model comes from.")
-    return found
 
 
 def _config(path: Path) -> NativeConfig:

@@ -28,10 +28,7 @@ class Softmax(nn.Module):
 
     def loss(self, vectors: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood of the targets under the full softmax."""
-        if not torch.is_grad_enabled():
-            return F.cross_entropy(self(vectors), targets)
-        loss: Tensor = _FullLoss.apply(vectors, self.weight, self.bias, targets)  # type: ignore[no-untyped-call]
-        return loss
+        return full_loss(vectors, self.weight, self.bias, targets)
 
     def sampled_loss(self, vectors: Tensor, targets: Tensor, n_samples: int) -> Tensor:
         """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
@@ -51,6 +48,14 @@ def losses(logits: Callable[[Tensor], Tensor], vectors: Tensor, targets: Tensor)
     """(rows,): each target's negative log-likelihood, some rows at a time, so that few logits are in memory at once."""
     parts = zip(torch.split(vectors, _ROWS), torch.split(targets, _ROWS), strict=True)
     return torch.cat([F.cross_entropy(logits(rows), wanted, reduction="none") for rows, wanted in parts])
+
+
+def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """The mean negative log-likelihood of the targets, for an output layer that is a table of something else too."""
+    if not torch.is_grad_enabled():
+        return F.cross_entropy(F.linear(vectors, weight, bias), targets)
+    loss: Tensor = _FullLoss.apply(vectors, weight, bias, targets)  # type: ignore[no-untyped-call]
+    return loss
 
 
 class _FullLoss(torch.autograd.Function):

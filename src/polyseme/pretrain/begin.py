@@ -12,7 +12,7 @@ from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.files import damage, locked
 from polyseme.formats import load, save
-from polyseme.pretrain import begin_elmo, static
+from polyseme.pretrain import begin_bert, begin_elmo, static
 from polyseme.pretrain.claim import Begin, refuse_strangers
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import NeuralRecipe, Recipe, StaticRecipe
@@ -21,7 +21,7 @@ from polyseme.pretrain.run import Objective, Report, run
 Tell = Callable[[Report], None]
 
 # what is learned by each family's networks, from its recipe and the run's text
-_BEGIN: dict[str, Callable[[Any, Job], Objective]] = {"elmo": begin_elmo.begin}
+_BEGIN: dict[str, Callable[[Any, Job], Objective]] = {"elmo": begin_elmo.begin, "bert": begin_bert.begin}
 
 
 def pretrain(

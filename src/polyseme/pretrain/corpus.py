@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,14 @@ from polyseme.errors import Mistake
 from polyseme.files import damage, sha256
 from polyseme.text import shards
 from polyseme.text.corpus import find
+from polyseme.text.piece_shards import PieceShards
 from polyseme.text.shards import Shards
 from polyseme.text.spellings import Types
 
 _PART_HELD_OUT, _MOST_HELD_OUT = 0.01, 100_000  # of the documents; words
 
 Tell = Callable[[int, int], None]
+Built = TypeVar("Built", Shards, PieceShards)
 
 
 @dataclass(frozen=True)
@@ -51,32 +53,45 @@ def prepare(
     if valid:
         held_out = _shards(valid, folder / "valid", reading, None)
         return Corpus(_part(whole, 0, None), _part(held_out, 0, None), whole, {**facts, "valid": _facts(held_out)})
-    first = _first_held_out(whole)
+    first = first_held_out(whole.sentences, whole.documents)
     return Corpus(_part(whole, 0, first), _part(whole, first, None), whole, facts)
 
 
 def _shards(paths: Sequence[str], folder: Path, reading: dict[str, str], tell: Tell | None) -> Shards:
-    """Shards that are there already are used when their files are still the ones that were asked for."""
-    if folder.exists():
-        found = shards.open(folder)
-        wanted = [(path.as_posix(), sha256(path)) for path in find(paths)]
-        if [(source["path"], source["sha256"]) for source in found.meta.sources] != wanted:
-            raise Mistake(f"The text in {', '.join(paths)} has changed since the run was begun. Choose another --out.")
-        if problem := damage(folder):
-            raise Mistake(f"{folder} is damaged ({problem}). Delete it; the same command builds it again.")
-        return found
     split, field, errors = reading["split"], reading["field"], reading["errors"]
-    return shards.build(paths, folder, split=split, field=field, errors=errors, on_progress=tell)
+
+    def build() -> Shards:
+        return shards.build(paths, folder, split=split, field=field, errors=errors, on_progress=tell)
+
+    return found_or_built(paths, folder, shards.open, build)
 
 
-def _first_held_out(whole: Shards) -> int:
+def found_or_built(
+    paths: Sequence[str], folder: Path, open: Callable[[Path], Built], build: Callable[[], Built]
+) -> Built:
+    """Shards that are there already are used when their files are still the ones that were asked for."""
+    if not folder.exists():
+        return build()
+    found = open(folder)
+    wanted = [(path.as_posix(), sha256(path)) for path in find(paths)]
+    if [(source["path"], source["sha256"]) for source in found.meta.sources] != wanted:
+        raise Mistake(f"The text in {', '.join(paths)} has changed since the run was begun. Choose another --out.")
+    if problem := damage(folder):
+        raise Mistake(f"{folder} is damaged ({problem}). Delete it; the same command builds it again.")
+    return found
+
+
+def first_held_out(sentences: NDArray[np.int64], documents: NDArray[np.int64], least: int = 1) -> int:
     """The first document of the last hundredth, or of the last 100,000 words, whichever is less."""
-    n_documents = whole.meta.n_documents
-    if n_documents < 2:
-        raise Mistake("The corpus is one document, so no part of it can be held out. Give other text with --valid.")
-    begins = whole.sentences[whole.documents[:-1]]  # (documents,) in words
-    least = max(n_documents - max(1, int(n_documents * _PART_HELD_OUT)), 1)
-    return max(least, min(n_documents - 1, int(np.searchsorted(begins, whole.meta.n_words - _MOST_HELD_OUT))))
+    n_documents = len(documents) - 1
+    if n_documents < 2 * least:
+        raise Mistake(
+            f"Documents in the corpus: {n_documents}, too few to hold some out. Part them by blank lines, or give "
+            "other text with --valid."
+        )
+    begins = sentences[documents[:-1]]  # (documents,) in words
+    first = max(n_documents - max(least, int(n_documents * _PART_HELD_OUT)), least)
+    return max(first, min(n_documents - least, int(np.searchsorted(begins, sentences[-1] - _MOST_HELD_OUT))))
 
 
 def _part(whole: Shards, first: int, last: int | None) -> Sentences:

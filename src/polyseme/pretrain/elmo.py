@@ -63,7 +63,7 @@ class ElmoObjective:
     ) -> None:  # fmt: skip
         self.facts = facts
         self.recipe, self.module, self.tokenizer, self.text, self.held_out = recipe, model, tokenizer, text, held_out
-        self.steps_an_epoch = text.rows.steps_an_epoch
+        self.steps_an_epoch = self.evaluate_every = text.rows.steps_an_epoch
         self.n_steps = recipe.epochs * self.steps_an_epoch
         self.words_a_step = recipe.rows * recipe.unroll
 

@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.elmo import ElmoConfig
 from polyseme.errors import Mistake, did_you_mean, listed
+from polyseme.pretrain.masking import Whole
 from polyseme.pretrain.rows import Shuffle
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -72,6 +74,38 @@ class ElmoRecipe(NeuralRecipe):
     rate: Positive = 0.2
 
 
+class BertRecipe(NeuralRecipe):
+    """Masked words, with or without sentence adjacency, as in Devlin et al. 2019."""
+
+    family: Literal["bert"] = "bert"
+    encoder: BertConfig = BertConfig.model_validate({})  # its vocab_size is that of the vocabulary
+    n_pieces: Annotated[int, Field(ge=10, le=10_000_000)] = 30_522  # of the vocabulary, at the most
+    lower_case: bool = True
+    steps: Annotated[int, Field(ge=1)] | None = None  # where it is given, epochs are not asked
+    positions: Annotated[int, Field(ge=8)] = 8192  # a step, at the most; special pieces are positions too
+    positions_at_once: Annotated[int, Field(ge=8)] = 8192  # a larger step goes in parts, so that memory is bounded
+    length: Annotated[int, Field(ge=8)] = 128  # positions of a sequence
+    long_length: Annotated[int, Field(ge=8)] | None = 512  # of those in the last part of the steps
+    long_part: Fraction = 0.1
+    short: Fraction = 0.1  # of the sequences are shorter on purpose
+    adjacent: bool = True  # pairs, and whether the second part follows the first
+    whole: Whole = False  # word: all pieces of a word are masked together; span: a few words in a row
+    predict: Annotated[float, Field(gt=0, le=1)] = 0.15  # of the positions
+    predict_end: Annotated[float, Field(gt=0, le=1)] | None = None  # where it goes to, step by step
+    corrupt: Fraction | None = None  # of the positions; None: those that are predicted
+    corrupt_end: Fraction | None = None
+    masked: Fraction = 0.8  # of what is corrupted is [MASK],
+    random: Fraction = 0.1  # any piece, and the rest stays as it is
+    max_predictions: Annotated[int, Field(ge=1)] | None = None  # refused where it would lower the rate
+    domain_words: Annotated[int, Field(ge=0)] = 0  # frequent words of the text that --init's vocabulary gets anew
+    epochs: Annotated[int, Field(ge=1)] = 40
+    rate: Positive = 1e-4
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.01
+    most_norm: Positive = 1.0
+    schedule: Literal["constant", "warm_up_linear"] = "warm_up_linear"
+    warm_up: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.01
+
+
 _SMALL_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 _TINY_FILTERS = ((1, 16), (2, 32), (3, 48), (4, 64), (5, 64), (6, 64))
 
@@ -81,6 +115,13 @@ def _elmo(cell_width: int, width: int, n_highway: int, **settings: Any) -> ElmoR
     dropout = settings.pop("dropout", 0.1)
     config = ElmoConfig(cell_width=cell_width, width=width, n_highway=n_highway, filters=filters, dropout=dropout)
     return ElmoRecipe(encoder=config, **settings)
+
+
+def _bert(n_layers: int, width: int, dropout: float = 0.1, **settings: Any) -> BertRecipe:
+    """Heads are 64 wide and the inner layer four times the outer one, as in all of the released sizes."""
+    sizes = {"num_hidden_layers": n_layers, "hidden_size": width, "num_attention_heads": width // 64}
+    drops = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
+    return BertRecipe(encoder=BertConfig.model_validate({**sizes, **drops, "intermediate_size": 4 * width}), **settings)
 
 
 RECIPES: dict[str, Recipe] = {
@@ -93,6 +134,10 @@ RECIPES: dict[str, Recipe] = {
     "elmo-small": _elmo(1024, 128, 1),
     "elmo-medium": _elmo(2048, 256, 1),
     "elmo-original": _elmo(4096, 512, 2),
+    "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=2e-3, warm_up=0.1, epochs=10),
+    "bert-mini": _bert(4, 256, 0.0, n_pieces=16_000, rate=1e-3, warm_up=0.1),
+    "bert-small": _bert(4, 512, positions=16_384, rate=5e-4, warm_up=0.05),
+    "bert-base": _bert(12, 768, positions=131_072, positions_at_once=4096, rate=1e-4, steps=1_000_000),
 }  # fmt: skip
 
 

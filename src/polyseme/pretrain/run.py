@@ -12,14 +12,14 @@ from typing import Any, Protocol
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import nn
 
 from polyseme.encoders import Pretrained
 from polyseme.files import write_file
 from polyseme.formats import save
 from polyseme.pretrain.recipes import NeuralRecipe
 from polyseme.train import checkpoint, optim, schedule
-from polyseme.train.loop import Progress, train
+from polyseme.train.loop import Loss, Progress, train
 from polyseme.types import State
 
 _SAVE_EVERY = 60.0  # seconds; when a run is saved does not change what it computes
@@ -42,6 +42,7 @@ class Objective(Protocol):
 
     n_steps: int
     steps_an_epoch: int
+    evaluate_every: int  # steps
     words_a_step: int
     facts: dict[str, Any]  # what it learns from, for the record
 
@@ -50,7 +51,7 @@ class Objective(Protocol):
         """Everything that learns."""
         ...
 
-    def loss(self, step: int, state: State | None) -> tuple[Tensor, State | None]: ...
+    def loss(self, step: int, state: State | None) -> tuple[Loss, State | None]: ...
 
     def evaluate(self) -> dict[str, float]: ...
 
@@ -68,11 +69,11 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Re
         recipe.seed, recipe.most_norm, state,
     )  # fmt: skip
     for now in steps:
-        ends_epoch = now.step % objective.steps_an_epoch == 0 or now.step == objective.n_steps
-        metrics = _evaluate(objective) if ends_epoch else None
+        is_due = now.step % objective.evaluate_every == 0 or now.step == objective.n_steps
+        metrics = _evaluate(objective) if is_due else None
         if metrics or now.step % _LOG_EVERY == 0:
             log.add({"step": now.step, "loss": now.loss, "norm": now.norm, "rate": now.rate, **(metrics or {})})
-        if ends_epoch or watch.due():
+        if is_due or watch.due():
             _save(folder, objective.module, optimizer, now)
         yield watch.report(now, metrics)
     provenance = {

@@ -69,6 +69,14 @@ def mapped(path: Path, dtype: DTypeLike, n: int) -> NDArray[Any]:
     return array
 
 
+def offsets(path: Path, n_rows: int, end: int | None = None) -> NDArray[np.int64]:
+    """Where each row begins, mapped; the first must be 0, and the last, where it is known, the end."""
+    found = mapped(path, np.int64, n_rows + 1)
+    if found[0] != 0 or found[-1] != (found[-1] if end is None else end):
+        raise BadFile(f"{path} goes from {found[0]} to {found[-1]}; wanted 0 to {end}.")
+    return found
+
+
 def _header(dtype: np.dtype[Any], n: int) -> bytes:
     """The header of version 1.0 (numpy.lib.format), filled up with spaces."""
     start = b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little")

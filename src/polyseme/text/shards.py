@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.errors import BadData, BadFile, Mistake, listed
-from polyseme.files import new_folder, sha256, write_file
-from polyseme.text import arrays
+from polyseme.errors import BadFile, Mistake, listed
+from polyseme.files import new_folder, write_file
+from polyseme.text import arrays, sources
 from polyseme.text.chunks import Chunk, chunks, in_order
 from polyseme.text.corpus import find, passages
 from polyseme.text.rows import Rows, RowWriter, rows_of
@@ -99,7 +99,7 @@ def build(
             f"split={split!r} is not known. Use 'rules', or 'spaces' for text that is split into words already."
         )
     files = find(paths)
-    before = [_size_and_time(file) for file in files]
+    before = sources.look(files)
     n_total = sum(size for size, _ in before)
     reading = {"layout": layout, "field": field, "errors": errors}
     numbering = Numbering(max_types)
@@ -118,7 +118,7 @@ def build(
         _rank(temporary, ranks)
         n_types = len(ranks) if n_unknown else len(ranks) - 1
         options = {**reading, "split": split, "max_types": max_types}
-        meta = _meta(writer, n_types, n_unknown, options, _sources(files, before))
+        meta = _meta(writer, n_types, n_unknown, options, sources.unchanged(files, before))
         write_file(temporary / META, json.dumps(asdict(meta), indent=1))
     return open(folder)
 
@@ -127,9 +127,9 @@ def open(folder: Path) -> Shards:
     """The shards in a folder, mapped into memory; sizes and types of all files are checked first."""
     try:
         meta = _read_meta(folder)
-        sentences = _offsets(folder / "sentences.npy", meta.n_sentences, meta.n_words)
-        documents = _offsets(folder / "documents.npy", meta.n_documents, meta.n_sentences)
-        type_offsets = _offsets(folder / "type_offsets.npy", meta.n_types)
+        sentences = arrays.offsets(folder / "sentences.npy", meta.n_sentences, meta.n_words)
+        documents = arrays.offsets(folder / "documents.npy", meta.n_documents, meta.n_sentences)
+        type_offsets = arrays.offsets(folder / "type_offsets.npy", meta.n_types)
         return Shards(
             folder=folder,
             meta=meta,
@@ -175,21 +175,6 @@ def _rank(folder: Path, ranks: NDArray[np.uint32]) -> None:
     (folder / _PROVISIONAL).unlink()
 
 
-def _size_and_time(file: Path) -> tuple[int, int]:
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns
-
-
-def _sources(files: list[Path], before: list[tuple[int, int]]) -> list[dict[str, Any]]:
-    """Where the words came from; a file that has changed since the start is refused."""
-    sources = []
-    for file, then in zip(files, before, strict=True):
-        sources.append({"path": file.as_posix(), "size": then[0], "sha256": sha256(file)})
-        if _size_and_time(file) != then:
-            raise BadData("the file changed while it was read. Build again when it is complete.", file)
-    return sources
-
-
 def _meta(
     writer: RowWriter, n_types: int, n_unknown: int, options: dict[str, Any], sources: list[dict[str, Any]]
 ) -> Meta:
@@ -222,11 +207,3 @@ def _read_meta(folder: Path) -> Meta:
     if not all(isinstance(number, int) and number > 0 for number in numbers):
         raise BadFile(f"{path} is damaged: its counts of words, sentences, documents and types are {numbers}.")
     return meta
-
-
-def _offsets(path: Path, n_rows: int, end: int | None = None) -> NDArray[np.int64]:
-    """Where each row begins, mapped; the first must be 0, and the last, where it is known, the end."""
-    offsets = arrays.mapped(path, np.int64, n_rows + 1)
-    if offsets[0] != 0 or offsets[-1] != (offsets[-1] if end is None else end):
-        raise BadFile(f"{path} goes from {offsets[0]} to {offsets[-1]}; wanted 0 to {end}.")
-    return offsets

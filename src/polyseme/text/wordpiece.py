@@ -75,6 +75,19 @@ class WordPiece:
         """The same for sequences of at most this many positions."""
         return replace(self, window=window)
 
+    def with_words(self, words: Sequence[str]) -> Self:
+        """The same with more pieces, which are whole words as they look once normalised; their ids come behind all.
+
+        Greedy as WordPiece is, a new word is then also the beginning of longer words that begin with it.
+        """
+        numbers = {word: self.n_pieces + place for place, word in enumerate(words)}
+        return replace(self, backend=wordpiece_files.with_pieces(self.backend, numbers))
+
+    def words_in(self, string: str) -> list[str]:
+        """The words whose pieces are looked for, as they look once normalised: shorter ones than those people see."""
+        normalised = self.backend.normalizer.normalize_str(encodable(string)) if self.backend.normalizer else string
+        return [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normalised)]
+
     @property
     def n_pieces(self) -> int:
         """How many rows a table of all pieces has."""
@@ -101,7 +114,7 @@ class WordPiece:
         return torch.tensor([self.piece(number).startswith(prefix) for number in range(self.n_pieces)])
 
     def encode(self, texts: Sequence[Text]) -> Batch:
-        cut = self._cut(texts)
+        cut = self.cut(texts)
         parts = single(cut, self.window - 2, self.overlap)
         return replace(join(cut, parts, 1, self.id_of("cls"), self.id_of("sep")), owned=owned(cut, parts))
 
@@ -116,11 +129,12 @@ class WordPiece:
             raise Mistake(f"Pairs need two lists of one length; found {len(firsts)} and {len(seconds)} texts.")
         if long not in ("cut", "windows"):
             raise Mistake(f"long={long!r} is not known. Use 'cut' or 'windows'.")
-        cut = self._cut([*firsts, *seconds])
+        cut = self.cut([*firsts, *seconds])
         parts = paired(cut, self.window - 3, self.overlap, long)
         return join(cut, parts, 2, self.id_of("cls"), self.id_of("sep"))
 
-    def _cut(self, texts: Sequence[Text]) -> Cut:
+    def cut(self, texts: Sequence[Text]) -> Cut:
+        """The pieces of texts without special ones, each of which knows its word."""
         encodings = self.backend.encode_batch([encodable(text.string) for text in texts], add_special_tokens=False)
         lengths = np.fromiter(map(len, encodings), np.int64, len(encodings))
         n_words = np.fromiter((len(text.spans) for text in texts), np.int64, len(texts))

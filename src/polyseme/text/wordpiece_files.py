@@ -67,6 +67,13 @@ def from_vocab(vocab: dict[str, int], settings: Mapping[str, Any]) -> Tokenizer:
     return backend
 
 
+def with_pieces(backend: Tokenizer, numbers: Mapping[str, int]) -> Tokenizer:
+    """The same tokenizer with more pieces in its vocabulary."""
+    content = json.loads(backend.to_str())
+    content["model"]["vocab"] |= numbers
+    return Tokenizer.from_str(json.dumps(content))
+
+
 def from_lines(path: Path, settings: dict[str, Any]) -> tuple[Tokenizer, dict[str, Any]]:
     """BERT's tokenizer over a file of one piece a line; its case is guessed where the settings do not say it."""
     vocab = {piece: number for number, piece in enumerate(word_lists.read_distinct(path))}

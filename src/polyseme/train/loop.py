@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +14,9 @@ from polyseme.text.order import seed_for
 from polyseme.train.optim import clip
 from polyseme.types import State
 
-LossOf: TypeAlias = "Callable[[int, State | None], tuple[Tensor, State | None]]"
+# A loss may come in parts whose sum it is: each is computed, and what it remembers freed, before the next one.
+Loss: TypeAlias = "Tensor | Iterable[Tensor]"
+LossOf: TypeAlias = "Callable[[int, State | None], tuple[Loss, State | None]]"
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def train(
     for step in steps:
         torch.manual_seed(seed_for(seed, step))
         loss, state = loss_of(step, state)
-        loss.backward()  # type: ignore[no-untyped-call]
+        amount = _backward([loss] if isinstance(loss, Tensor) else loss)
         norm = clip(parameters, most_norm)
         if norm != norm:
             raise Mistake(
@@ -55,4 +57,13 @@ def train(
             group["lr"] = rate_of(step) * group.get("factor", 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        yield Progress(step + 1, loss.item(), norm, rate_of(step), state)
+        yield Progress(step + 1, amount, norm, rate_of(step), state)
+
+
+def _backward(parts: Iterable[Tensor]) -> float:
+    """Add up the gradients of all parts; their sum."""
+    amount = 0.0
+    for part in parts:
+        part.backward()  # type: ignore[no-untyped-call]
+        amount += part.item()
+    return amount
