@@ -27,23 +27,33 @@ class Softmax(nn.Module):
 
     def loss(self, vectors: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood of the targets under the full softmax."""
-        if not torch.is_grad_enabled():
-            return F.cross_entropy(self(vectors), targets)
-        loss: Tensor = _FullLoss.apply(vectors, self.weight, self.bias, targets)  # type: ignore[no-untyped-call]
-        return loss
+        return full_loss(vectors, self.weight, self.bias, targets)
 
     def sampled_loss(self, vectors: Tensor, targets: Tensor, n_samples: int) -> Tensor:
-        """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
+        """The same against a few words."""
+        return sampled_loss(vectors, self.weight, self.bias, targets, n_samples)
 
-        As in TensorFlow's sampled_softmax_loss: distinct samples, shared by all positions, logits corrected by the
-        logarithm of how often each word was to be expected, a sample that is the target itself left out.
-        """
-        samples, tries = log_uniform_samples(len(self.weight), n_samples)
-        likely = log_expected(torch.cat([targets, samples]), len(self.weight), tries)
-        loss: Tensor = _SampledLoss.apply(  # type: ignore[no-untyped-call]
-            vectors, self.weight, self.bias, targets, samples, likely
-        )
-        return loss
+
+def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """The mean negative log-likelihood of the targets; the weight, a row a word, may be an embedding's."""
+    if not torch.is_grad_enabled():
+        return F.cross_entropy(F.linear(vectors, weight, bias), targets)
+    loss: Tensor = _FullLoss.apply(vectors, weight, bias, targets)  # type: ignore[no-untyped-call]
+    return loss
+
+
+def sampled_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, n_samples: int) -> Tensor:
+    """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
+
+    As in TensorFlow's sampled_softmax_loss: distinct samples, shared by all positions, logits corrected by the
+    logarithm of how often each word was to be expected, a sample that is the target itself left out.
+    """
+    samples, tries = log_uniform_samples(len(weight), n_samples)
+    likely = log_expected(torch.cat([targets, samples]), len(weight), tries)
+    loss: Tensor = _SampledLoss.apply(  # type: ignore[no-untyped-call]
+        vectors, weight, bias, targets, samples, likely
+    )
+    return loss
 
 
 class _FullLoss(torch.autograd.Function):
