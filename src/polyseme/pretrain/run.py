@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -20,6 +20,7 @@ from polyseme.formats import save
 from polyseme.pretrain.recipes import NeuralRecipe
 from polyseme.train import checkpoint, optim, schedule
 from polyseme.train.loop import Progress, train
+from polyseme.train.nt_asgd import NtAsgd, averaged
 from polyseme.types import State
 
 _SAVE_EVERY = 60.0  # seconds; when a run is saved does not change what it computes
@@ -57,19 +58,35 @@ class Objective(Protocol):
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained: ...
 
 
+@runtime_checkable
+class Paced(Protocol):
+    """An objective that has a say in how fast things go."""
+
+    def pace(self, step: int) -> float:
+        """A factor for the rate of a step."""
+        ...
+
+    def factors(self) -> list[tuple[nn.Module, float]]:
+        """Parts of the module whose rate is always so many times that of the rest."""
+        ...
+
+
 def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Report]:
     """Train until the end, from the newest whole checkpoint if there is one; the model is then in folder/model."""
-    optimizer = optim.make(recipe.optimizer, objective.module, recipe.rate, recipe.betas, recipe.weight_decay)
+    optimizer = optim.make(
+        recipe.optimizer, objective.module, recipe.rate, recipe.betas, recipe.weight_decay, patience=recipe.patience,
+        factors=objective.factors() if isinstance(objective, Paced) else (),
+    )  # fmt: skip
     first, state = _resume(folder, objective.module, optimizer)
     log = _Log(folder / "metrics.jsonl", first)
     watch = _Watch(objective, first)
     steps = train(
-        objective.loss, optimizer, _rate(recipe, objective.n_steps), range(first, objective.n_steps),
+        objective.loss, optimizer, _rate(recipe, objective), range(first, objective.n_steps),
         recipe.seed, recipe.most_norm, state,
     )  # fmt: skip
     for now in steps:
         ends_epoch = now.step % objective.steps_an_epoch == 0 or now.step == objective.n_steps
-        metrics = _evaluate(objective) if ends_epoch else None
+        metrics = _evaluate(objective, optimizer) if ends_epoch else None
         if metrics or now.step % _LOG_EVERY == 0:
             log.add({"step": now.step, "loss": now.loss, "norm": now.norm, "rate": now.rate, **(metrics or {})})
         if ends_epoch or watch.due():
@@ -81,20 +98,32 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Re
         **objective.facts,
         "metrics": log.last_measured(),
     }
-    save(objective.pretrained(provenance), folder / "model", force=True)
+    with averaged(optimizer):
+        save(objective.pretrained(provenance), folder / "model", force=True)
 
 
-def _rate(recipe: NeuralRecipe, n_steps: int) -> Callable[[int], float]:
-    if recipe.schedule == "constant":
-        return lambda step: recipe.rate
-    return lambda step: recipe.rate * schedule.warm_up_linear(step, n_steps, recipe.warm_up)
+def _rate(recipe: NeuralRecipe, objective: Objective) -> Callable[[int], float]:
+    n_steps = objective.n_steps
+    factors: dict[str, Callable[[int], float]] = {
+        "constant": lambda step: 1.0,
+        "warm_up_linear": lambda step: schedule.warm_up_linear(step, n_steps, recipe.warm_up),
+        "slanted_triangular": lambda step: schedule.slanted_triangular(step, n_steps, recipe.cut, recipe.ratio),
+    }
+    factor = factors[recipe.schedule]
+    if not isinstance(objective, Paced):
+        return lambda step: recipe.rate * factor(step)
+    pace = objective.pace
+    return lambda step: recipe.rate * factor(step) * pace(step)
 
 
-def _evaluate(objective: Objective) -> dict[str, float]:
+def _evaluate(objective: Objective, optimizer: torch.optim.Optimizer) -> dict[str, float]:
+    """How good the model is now, with its average weights where there are any; who waits for it is told."""
     objective.module.eval()
-    with torch.inference_mode():
+    with averaged(optimizer), torch.inference_mode():
         metrics = objective.evaluate()
     objective.module.train()
+    if isinstance(optimizer, NtAsgd):
+        optimizer.hear(metrics["perplexity"])
     return metrics
 
 
