@@ -2,11 +2,6 @@
 
 import json
 import math
-import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,21 +18,6 @@ SETTINGS = [
     *("encoder.width=16", "encoder.cell_width=24", "encoder.filters=[[1,8],[2,8]]", "encoder.n_highway=1"),
     *("rows=4", "unroll=8", "epochs=3", "encoder.dropout=0.1", "rate=0.01"),
 ]
-
-
-def text(n_sentences: int, seed: int = 0) -> str:
-    """Sentences of a little grammar: who does what where."""
-    draw = random.Random(seed)
-    who, does, where = ["the cat", "a dog", "my friend"], ["sleeps", "sings", "waits"], ["here", "in town", "at home"]
-    lines = [f"{draw.choice(who)} {draw.choice(does)} {draw.choice(where)} ." for _ in range(n_sentences)]
-    return "\n".join(lines[i] + ("\n" if i % 5 == 4 else "") for i in range(n_sentences)) + "\n"
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text(text(400))
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -107,58 +87,23 @@ def test_the_same_recipe_gives_the_same_bytes_and_another_seed_others(corpus, ru
     assert weights(again) == weights(run) != weights(other)
 
 
-def run_with_kills(corpus: Path, out: Path, settings: list[str], kills: int) -> int:
-    """Run the command, kill it at random moments behind a new checkpoint, and let it end; how often it was killed."""
-    draw, killed = random.Random(1), 0
-    changes = [part for setting in settings for part in ("--set", setting)]
-    command = [sys.executable, "-c", IMPATIENT, "pretrain", "elmo-tiny", "--corpus", str(corpus), "--out", str(out)]
-    while killed < kills:
-        before = steps_saved(out)
-        process = subprocess.Popen([*command, *changes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while steps_saved(out) <= before and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(draw.random() * 0.2)
-        if process.poll() is not None:
-            break  # it was done before it could be killed
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        killed += 1
-    subprocess.run([*command, *changes], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return killed
-
-
-def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, run, tmp_path):
-    assert run_with_kills(corpus, tmp_path / "killed", SETTINGS, kills=2) >= 1
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, run, run_with_kills, tmp_path):
+    assert run_with_kills("elmo-tiny", corpus, tmp_path / "killed", SETTINGS, kills=2) >= 1
     assert weights(tmp_path / "killed") == weights(run)
     logs = [(folder / "metrics.jsonl").read_text() for folder in (tmp_path / "killed", run)]
     assert logs[0] == logs[1]
 
 
 @pytest.mark.slow
-def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, tmp_path):
+def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, run_with_kills, tmp_path):
     settings = [*SETTINGS, "epochs=15"]
     whole = pretrain(recipe("elmo-tiny", settings), [str(corpus)], tmp_path / "whole")
-    assert run_with_kills(corpus, tmp_path / "killed", settings, kills=10) == 10
+    assert run_with_kills("elmo-tiny", corpus, tmp_path / "killed", settings, kills=10) == 10
     assert weights(tmp_path / "killed") == weights(whole)
 
 
-# the command, saving far more often than once a minute
-IMPATIENT = """
-import sys
-from polyseme.pretrain import run
-run._SAVE_EVERY = 0.05
-from polyseme.cli import main
-sys.argv[0] = "polyseme"
-main()
-"""
-
-
-def steps_saved(out: Path) -> int:
-    return max((int(folder.name[5:]) for folder in (out / "checkpoints").glob("step-*")), default=0)
-
-
-def test_going_on_from_an_own_model_keeps_its_words(run, tmp_path):
-    (tmp_path / "more.txt").write_text(text(100, seed=9).replace("cat", "parrot"))
+def test_going_on_from_an_own_model_keeps_its_words(run, grammar, tmp_path):
+    (tmp_path / "more.txt").write_text(grammar(100, seed=9).replace("cat", "parrot"))
     more = pretrain(
         recipe("elmo-tiny", ["rows=4", "unroll=8", "epochs=1"]),
         [str(tmp_path / "more.txt")],

@@ -47,7 +47,7 @@ def run(
 def _pretrain(name: str, changes: list[str], out: Path, **options: Any) -> None:
     from polyseme.cli.progress import Stages
     from polyseme.pretrain import pretrain, recipe
-    from polyseme.pretrain.run import Report
+    from polyseme.train.report import Report
 
     with Stages() as stages:
 

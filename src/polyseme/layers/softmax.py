@@ -31,31 +31,36 @@ class Softmax(nn.Module):
         return full_loss(vectors, self.weight, self.bias, targets)
 
     def sampled_loss(self, vectors: Tensor, targets: Tensor, n_samples: int) -> Tensor:
-        """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
+        """The same against a few words."""
+        return sampled_loss(vectors, self.weight, self.bias, targets, n_samples)
 
-        As in TensorFlow's sampled_softmax_loss: distinct samples, shared by all positions, logits corrected by the
-        logarithm of how often each word was to be expected, a sample that is the target itself left out.
-        """
-        samples, tries = log_uniform_samples(len(self.weight), n_samples)
-        likely = log_expected(torch.cat([targets, samples]), len(self.weight), tries)
-        loss: Tensor = _SampledLoss.apply(  # type: ignore[no-untyped-call]
-            vectors, self.weight, self.bias, targets, samples, likely
-        )
-        return loss
+
+def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """The mean negative log-likelihood of the targets; the weight, a row a word, may be an embedding's."""
+    if not torch.is_grad_enabled():
+        return F.cross_entropy(F.linear(vectors, weight, bias), targets)
+    loss: Tensor = _FullLoss.apply(vectors, weight, bias, targets)  # type: ignore[no-untyped-call]
+    return loss
+
+
+def sampled_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, n_samples: int) -> Tensor:
+    """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
+
+    As in TensorFlow's sampled_softmax_loss: distinct samples, shared by all positions, logits corrected by the
+    logarithm of how often each word was to be expected, a sample that is the target itself left out.
+    """
+    samples, tries = log_uniform_samples(len(weight), n_samples)
+    likely = log_expected(torch.cat([targets, samples]), len(weight), tries)
+    loss: Tensor = _SampledLoss.apply(  # type: ignore[no-untyped-call]
+        vectors, weight, bias, targets, samples, likely
+    )
+    return loss
 
 
 def losses(logits: Callable[[Tensor], Tensor], vectors: Tensor, targets: Tensor) -> Tensor:
     """(rows,): each target's negative log-likelihood, some rows at a time, so that few logits are in memory at once."""
     parts = zip(torch.split(vectors, _ROWS), torch.split(targets, _ROWS), strict=True)
     return torch.cat([F.cross_entropy(logits(rows), wanted, reduction="none") for rows, wanted in parts])
-
-
-def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """The mean negative log-likelihood of the targets, for an output layer that is a table of something else too."""
-    if not torch.is_grad_enabled():
-        return F.cross_entropy(F.linear(vectors, weight, bias), targets)
-    loss: Tensor = _FullLoss.apply(vectors, weight, bias, targets)  # type: ignore[no-untyped-call]
-    return loss
 
 
 class _FullLoss(torch.autograd.Function):

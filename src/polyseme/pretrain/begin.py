@@ -12,16 +12,21 @@ from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.files import damage, locked
 from polyseme.formats import load, save
-from polyseme.pretrain import begin_bert, begin_elmo, static
+from polyseme.pretrain import begin_awd, begin_bert, begin_elmo, static
 from polyseme.pretrain.claim import Begin, refuse_strangers
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import NeuralRecipe, Recipe, StaticRecipe
-from polyseme.pretrain.run import Objective, Report, run
+from polyseme.pretrain.run import Objective, run
+from polyseme.train.report import Report
 
 Tell = Callable[[Report], None]
 
 # what is learned by each family's networks, from its recipe and the run's text
-_BEGIN: dict[str, Callable[[Any, Job], Objective]] = {"elmo": begin_elmo.begin, "bert": begin_bert.begin}
+_BEGIN: dict[str, Callable[[Any, Job], Objective]] = {
+    "elmo": begin_elmo.begin,
+    "awd_lstm": begin_awd.begin,
+    "bert": begin_bert.begin,
+}
 
 
 def pretrain(
@@ -60,7 +65,7 @@ def pretrain(
 
 def _finished(out: Path) -> Path:
     """The model is all that is kept; what it was made from takes much room."""
-    for name in ("corpus", "valid", "checkpoints"):
+    for name in ("corpus", "valid", "pieces", "checkpoints"):
         shutil.rmtree(out / name, ignore_errors=True)
     return out
 

@@ -16,11 +16,11 @@ from polyseme.pretrain.masking import n_wanted
 from polyseme.pretrain.pairs import Sequences
 from polyseme.pretrain.pieces import PieceCorpus, Pieces, prepare
 from polyseme.pretrain.recipes import BertRecipe
-from polyseme.pretrain.run import Report
 from polyseme.pretrain.turns import Phases, Turns
 from polyseme.pretrain.vocabulary import learned, pieces_of, with_domain_words
 from polyseme.text.order import seed_for, shuffled
 from polyseme.text.wordpiece import WordPiece
+from polyseme.train.report import Report
 
 _MOST_EVALUATED = 400  # sequences of the text held out
 _LONG, _HELD_OUT = 1, 2  # what else than short sequences is drawn from a seed

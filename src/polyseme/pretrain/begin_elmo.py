@@ -12,12 +12,9 @@ from polyseme.pretrain.corpus import Corpus, Sentences
 from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import ElmoRecipe
-from polyseme.pretrain.rows import Rows
+from polyseme.pretrain.rows import VALID_UNROLL, Rows, n_valid_rows
 from polyseme.text.characters import MARKERS, CharacterTokenizer
 from polyseme.text.vocab import Vocabulary
-
-_VALID_ROWS, _VALID_UNROLL = 16, 64  # rows of text that is held out
-_VALID_PLACES = 2000  # a row, at the least: each begins without a state, amid a sentence
 
 
 def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
@@ -31,8 +28,7 @@ def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
     tokenizer, softmax = _output(text, recipe, encoder.config, init)
     encoder.config = encoder.config.model_copy(update={"n_words": len(softmax.weight)})
     rows = _rows(text.train, recipe.rows, recipe.unroll, recipe.seed, recipe)
-    n_held_out = min(_VALID_ROWS, max(1, len(text.valid.ids) // _VALID_PLACES))
-    held_out = _rows(text.valid, n_held_out, _VALID_UNROLL, 0, None)
+    held_out = _rows(text.valid, n_valid_rows(len(text.valid.ids)), VALID_UNROLL, 0, None)
     if rows.steps_an_epoch == 0:
         raise Mistake(
             f"The text has {rows.n_places:,} words, too few for {recipe.rows} rows of {recipe.unroll}. "

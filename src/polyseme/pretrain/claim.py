@@ -45,7 +45,7 @@ class Begin:
                 "Give the same to go on, or choose another folder with --out."
             )
         (out / "words.txt").unlink(missing_ok=True)
-        for name in ("corpus", "valid"):
+        for name in ("corpus", "valid", "pieces"):
             shutil.rmtree(out / name, ignore_errors=True)
         write_file(out / RUN, json.dumps(facts, indent=1))
 

@@ -15,6 +15,7 @@ from polyseme.encoders.elmo import BiLstm, ElmoEncoder
 from polyseme.layers.softmax import Softmax
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import Rows, Window
+from polyseme.pretrain.state import forgotten
 from polyseme.text.batches import take_rows
 from polyseme.text.characters import MARKERS, CharacterTokenizer, spell
 from polyseme.types import Packed, State
@@ -101,12 +102,7 @@ class ElmoObjective:
 
     def _before(self, state: State | None) -> State:
         """The state a step begins with: that after the last one, now and then forgotten by a row."""
-        if state is None:
-            return self._zeros(self.recipe.rows)
-        if self.recipe.reset == 0:
-            return state
-        kept = (torch.rand(self.recipe.rows, 1) >= self.recipe.reset).float()
-        return tuple(part * kept for part in state)
+        return self._zeros(self.recipe.rows) if state is None else forgotten(state, self.recipe.reset)
 
     def _zeros(self, n_rows: int) -> State:
         config = self.module.encoder.config

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polyseme.encoders import Pretrained
 from polyseme.pretrain.corpus import Corpus, prepare
-from polyseme.pretrain.run import Report
+from polyseme.train.report import Report
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,16 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from polyseme.encoders.awd_lstm import AwdLstmConfig
 from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.elmo import ElmoConfig
+from polyseme.encoders.encoder import Directions
 from polyseme.errors import Mistake, did_you_mean, listed
 from polyseme.pretrain.masking import Whole
 from polyseme.pretrain.rows import Shuffle
+from polyseme.train import optim
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -48,13 +51,16 @@ class StaticRecipe(Recipe):
 class NeuralRecipe(Recipe):
     """What all recipes of networks say."""
 
-    optimizer: Literal["adagrad", "adamw"] = "adamw"
+    optimizer: optim.Name = "adamw"
     rate: Positive = 1e-3
     betas: tuple[Beta, Beta] = (0.9, 0.999)
+    patience: Annotated[int, Field(ge=1)] = 5  # of nt_asgd: evaluations that must not be better before it averages
     weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     most_norm: Positive = 10.0  # the gradient is clipped to it
-    schedule: Literal["constant", "warm_up_linear"] = "constant"
+    schedule: Literal["constant", "warm_up_linear", "slanted_triangular"] = "constant"
     warm_up: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1  # a part of the steps, or from 1 on their number
+    cut: Annotated[float, Field(gt=0, lt=1)] = 0.1  # of slanted_triangular: the part of the steps in which it rises
+    ratio: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 32.0  # and its highest rate to its lowest
 
 
 class ElmoRecipe(NeuralRecipe):
@@ -70,8 +76,37 @@ class ElmoRecipe(NeuralRecipe):
     loss: Literal["full", "sampled"] = "sampled"
     n_samples: Annotated[int, Field(ge=1)] = 8192
     epochs: Annotated[int, Field(ge=1)] = 10
-    optimizer: Literal["adagrad", "adamw"] = "adagrad"
+    optimizer: optim.Name = "adagrad"
     rate: Positive = 0.2
+
+
+class AwdRecipe(NeuralRecipe):
+    """ULMFiT's language model (Howard & Ruder 2018): an AWD-LSTM that predicts the next piece, or the one before."""
+
+    family: Literal["awd_lstm"] = "awd_lstm"
+    encoder: AwdLstmConfig = AwdLstmConfig(n_words=60_000, hidden_width=1150)  # n_words is the most there may be
+    min_count: Annotated[int, Field(ge=1)] = 3  # rarer words are xxunk
+    directions: Directions = "forward"  # "both" is two models side by side
+    rows: Annotated[int, Field(ge=1)] = 64  # read side by side, each with its own state
+    bptt: Annotated[int, Field(ge=5)] = 70  # pieces a step; most steps have a few more or less, some only half
+    reset: Fraction = 0.0  # how often a row's state begins anew, as it does for every text that is read alone
+    loss: Literal["full", "sampled"] = "full"
+    n_samples: Annotated[int, Field(ge=1)] = 4096
+    ar: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 2.0  # the weight of the penalty on large activations
+    tar: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0  # and on activations that change from step to step
+    discriminative: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0  # a layer's rate to that of the one below
+    epochs: Annotated[int, Field(ge=1)] = 10
+    rate: Positive = 4e-3
+    betas: tuple[Beta, Beta] = (0.7, 0.99)
+    most_norm: Positive = 0.25
+    schedule: Literal["constant", "warm_up_linear", "slanted_triangular"] = "slanted_triangular"
+
+    @field_validator("encoder")
+    @classmethod
+    def _one_direction(cls, encoder: AwdLstmConfig) -> AwdLstmConfig:
+        if encoder.bidirectional:
+            raise ValueError("say directions=both instead of encoder.bidirectional")
+        return encoder
 
 
 class BertRecipe(NeuralRecipe):
@@ -117,6 +152,14 @@ def _elmo(cell_width: int, width: int, n_highway: int, **settings: Any) -> ElmoR
     return ElmoRecipe(encoder=config, **settings)
 
 
+def _ulmfit(n_words: int, embedding_width: int, hidden_width: int, n_layers: int, **settings: Any) -> AwdRecipe:
+    config = AwdLstmConfig(
+        n_words=n_words, embedding_width=embedding_width, hidden_width=hidden_width, n_layers=n_layers,
+        dropout_multiplier=settings.pop("dropout_multiplier", 1.0),
+    )  # fmt: skip
+    return AwdRecipe(encoder=config, **settings)
+
+
 def _bert(n_layers: int, width: int, dropout: float = 0.1, **settings: Any) -> BertRecipe:
     """Heads are 64 wide and the inner layer four times the outer one, as in all of the released sizes."""
     sizes = {"num_hidden_layers": n_layers, "hidden_size": width, "num_attention_heads": width // 64}
@@ -134,6 +177,15 @@ RECIPES: dict[str, Recipe] = {
     "elmo-small": _elmo(1024, 128, 1),
     "elmo-medium": _elmo(2048, 256, 1),
     "elmo-original": _elmo(4096, 512, 2),
+    "ulmfit-tiny": _ulmfit(
+        15_000, 200, 400, 2, dropout_multiplier=0.3, min_count=2, rows=32, epochs=5, weight_decay=0.01, most_norm=1.0,
+        reset=0.02,
+    ),
+    "ulmfit-small": _ulmfit(
+        30_000, 256, 512, 3, dropout_multiplier=0.2, epochs=1, weight_decay=0.01, most_norm=1.0, reset=0.02,
+        loss="sampled",
+    ),
+    "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
     "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=2e-3, warm_up=0.1, epochs=10),
     "bert-mini": _bert(4, 256, 0.0, n_pieces=16_000, rate=1e-3, warm_up=0.1),
     "bert-small": _bert(4, 512, positions=16_384, rate=5e-4, warm_up=0.05),

@@ -16,6 +16,15 @@ Shuffle = Literal["documents", "sentences", "none"]
 
 BEGIN, END = 0, 1  # the markers of a sentence; word type t is t + 2
 
+VALID_UNROLL = 64  # of text that is held out
+_VALID_ROWS = 16
+_VALID_PLACES = 2000  # a row, at the least: each begins without a state, amid a sentence
+
+
+def n_valid_rows(n_words: int) -> int:
+    """How many rows of held-out text are read side by side."""
+    return min(_VALID_ROWS, max(1, n_words // _VALID_PLACES))
+
 
 @dataclass(frozen=True)
 class Window:

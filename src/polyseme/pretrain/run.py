@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import nn
 
 from polyseme.encoders import Pretrained
-from polyseme.files import write_file
 from polyseme.formats import save
 from polyseme.pretrain.recipes import NeuralRecipe
-from polyseme.train import checkpoint, optim, schedule
+from polyseme.train import optim, resume, schedule
 from polyseme.train.loop import Loss, Progress, train
+from polyseme.train.nt_asgd import NtAsgd, averaged
+from polyseme.train.report import Report
 from polyseme.types import State
 
 _SAVE_EVERY = 60.0  # seconds; when a run is saved does not change what it computes
 _LOG_EVERY = 20  # steps
-
-
-@dataclass(frozen=True)
-class Report:
-    """What to tell whoever watches."""
-
-    stage: str
-    done: float
-    total: float
-    note: str = ""
-    metrics: dict[str, float] | None = None  # where something was measured
 
 
 class Objective(Protocol):
@@ -58,96 +45,73 @@ class Objective(Protocol):
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained: ...
 
 
+@runtime_checkable
+class Paced(Protocol):
+    """An objective that has a say in how fast things go."""
+
+    def pace(self, step: int) -> float:
+        """A factor for the rate of a step."""
+        ...
+
+    def factors(self) -> list[tuple[nn.Module, float]]:
+        """Parts of the module whose rate is always so many times that of the rest."""
+        ...
+
+
 def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Report]:
     """Train until the end, from the newest whole checkpoint if there is one; the model is then in folder/model."""
-    optimizer = optim.make(recipe.optimizer, objective.module, recipe.rate, recipe.betas, recipe.weight_decay)
-    first, state = _resume(folder, objective.module, optimizer)
-    log = _Log(folder / "metrics.jsonl", first)
-    watch = _Watch(objective, first)
+    optimizer = optim.make(
+        recipe.optimizer, objective.module, recipe.rate, recipe.betas, recipe.weight_decay, patience=recipe.patience,
+        factors=objective.factors() if isinstance(objective, Paced) else (),
+    )  # fmt: skip
+    before = resume.Resumed(folder, objective.module, optimizer)
+    log = resume.Log(folder / "metrics.jsonl", before.step)
+    watch = _Watch(objective, before.step)
     steps = train(
-        objective.loss, optimizer, _rate(recipe, objective.n_steps), range(first, objective.n_steps),
-        recipe.seed, recipe.most_norm, state,
+        objective.loss, optimizer, _rate(recipe, objective), range(before.step, objective.n_steps),
+        recipe.seed, recipe.most_norm, before.state,
     )  # fmt: skip
     for now in steps:
         is_due = now.step % objective.evaluate_every == 0 or now.step == objective.n_steps
-        metrics = _evaluate(objective) if is_due else None
+        metrics = _evaluate(objective, optimizer) if is_due else None
         if metrics or now.step % _LOG_EVERY == 0:
             log.add({"step": now.step, "loss": now.loss, "norm": now.norm, "rate": now.rate, **(metrics or {})})
         if is_due or watch.due():
-            _save(folder, objective.module, optimizer, now)
+            resume.save(folder, objective.module, optimizer, now)
         yield watch.report(now, metrics)
     provenance = {
         "polyseme": version("polyseme"),
         "recipe": recipe.model_dump(),
         **objective.facts,
-        "metrics": log.last_measured(),
+        "metrics": next((line for line in reversed(log.lines) if len(line) > 4), {}),  # the last that was measured
     }
-    save(objective.pretrained(provenance), folder / "model", force=True)
+    with averaged(optimizer):
+        save(objective.pretrained(provenance), folder / "model", force=True)
 
 
-def _rate(recipe: NeuralRecipe, n_steps: int) -> Callable[[int], float]:
-    if recipe.schedule == "constant":
-        return lambda step: recipe.rate
-    return lambda step: recipe.rate * schedule.warm_up_linear(step, n_steps, recipe.warm_up)
+def _rate(recipe: NeuralRecipe, objective: Objective) -> Callable[[int], float]:
+    n_steps = objective.n_steps
+    factors: dict[str, Callable[[int], float]] = {
+        "constant": lambda step: 1.0,
+        "warm_up_linear": lambda step: schedule.warm_up_linear(step, n_steps, recipe.warm_up),
+        "slanted_triangular": lambda step: schedule.slanted_triangular(step, n_steps, recipe.cut, recipe.ratio),
+    }
+    factor = factors[recipe.schedule]
+    if not isinstance(objective, Paced):
+        return lambda step: recipe.rate * factor(step)
+    pace = objective.pace
+    return lambda step: recipe.rate * factor(step) * pace(step)
 
 
-def _evaluate(objective: Objective) -> dict[str, float]:
+def _evaluate(objective: Objective, optimizer: torch.optim.Optimizer) -> dict[str, float]:
+    """How good the model is now, with its average weights where there are any; who waits for it is told."""
     objective.module.eval()
-    with torch.inference_mode():
+    with averaged(optimizer), torch.inference_mode():
         metrics = objective.evaluate()
     objective.module.train()
+    if isinstance(optimizer, NtAsgd):
+        optimizer.hear(next(value for name, value in metrics.items() if name.endswith("perplexity")))
     return metrics
-
-
-def _save(folder: Path, module: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    def write(temporary: Path) -> None:
-        save_file(
-            {name: tensor.contiguous() for name, tensor in module.state_dict().items()}, temporary / "model.safetensors"
-        )
-        save_file(optim.state_tensors(optimizer), temporary / "optimizer.safetensors")
-        state = {str(number): tensor.contiguous() for number, tensor in enumerate(progress.state or ())}
-        save_file(state, temporary / "state.safetensors")
-
-    checkpoint.save(folder, progress.step, write)
-
-
-def _resume(folder: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[int, State | None]:
-    """The number of steps taken already, and the recurrent state after them."""
-    checkpoint.clean(folder)
-    found = checkpoint.newest(folder)
-    if found is None:
-        return 0, None
-    step, saved = found
-    module.load_state_dict(load_file(saved / "model.safetensors"))
-    optim.load_state_tensors(optimizer, load_file(saved / "optimizer.safetensors"))
-    state = load_file(saved / "state.safetensors")
-    return step, tuple(state[str(number)] for number in range(len(state))) or None
-
-
-class _Log:
-    """metrics.jsonl, a line a measurement; lines behind the checkpoint that a run goes on from are taken out."""
-
-    def __init__(self, path: Path, first: int) -> None:
-        self.path = path
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-        self.lines = [line for line in map(_parsed, lines) if line and line["step"] <= first]
-        write_file(path, "".join(json.dumps(line) + "\n" for line in self.lines))
-
-    def add(self, line: dict[str, float]) -> None:
-        self.lines.append(line)
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-
-    def last_measured(self) -> dict[str, float]:
-        return next((line for line in reversed(self.lines) if len(line) > 4), {})
-
-
-def _parsed(line: str) -> dict[str, float] | None:
-    try:
-        parsed = json.loads(line)
-    except ValueError:
-        return None  # a line that a kill cut short
-    return parsed if isinstance(parsed, dict) and isinstance(parsed.get("step"), int) else None
 
 
 class _Watch:

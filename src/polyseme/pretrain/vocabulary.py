@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import BertRecipe
-from polyseme.pretrain.run import Report
 from polyseme.text.corpus import find, passages
 from polyseme.text.samples import even_sample
 from polyseme.text.wordpiece import WordPiece
+from polyseme.train.report import Report
 
 _SAMPLE = 30_000_000  # characters that a vocabulary is learned from: more of them change few pieces
 _TELL_EVERY = 1000  # texts

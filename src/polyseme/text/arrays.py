@@ -52,8 +52,8 @@ def blocks(path: Path, dtype: DTypeLike) -> Iterator[NDArray[Any]]:
             yield block
 
 
-def mapped(path: Path, dtype: DTypeLike, n: int) -> NDArray[Any]:
-    """The array in a file, which must have n values of that type."""
+def mapped(path: Path, dtype: DTypeLike, n: int | None = None) -> NDArray[Any]:
+    """The array in a file, which must have n values of that type; None is any number."""
     if not path.is_file():
         raise BadFile(f"No {path.name} in {path.parent}.")
     wanted = np.dtype(dtype)
@@ -61,11 +61,11 @@ def mapped(path: Path, dtype: DTypeLike, n: int) -> NDArray[Any]:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise BadFile(f"{path} is damaged: {error}.") from None
-    if not isinstance(array, np.memmap) or array.dtype != wanted or array.shape != (n,):
+    if not isinstance(array, np.memmap) or array.dtype != wanted or array.ndim != 1 or n not in (None, len(array)):
         found = f"{array.dtype} {array.shape}" if isinstance(array, np.memmap) else "something else"
-        raise BadFile(f"{path} holds {found}; wanted {wanted} {(n,)}.")
+        raise BadFile(f"{path} holds {found}; wanted {wanted} ({'any number' if n is None else n},).")
     if path.stat().st_size != array.offset + array.nbytes:
-        raise BadFile(f"{path} has bytes behind its {n:,} values.")
+        raise BadFile(f"{path} has bytes behind its {array.size:,} values.")
     return array
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from polyseme.text.words import split
 from polyseme.types import Text
@@ -54,10 +54,17 @@ def vocabulary(texts: Iterable[Text], max_words: int = 60_000, min_count: int = 
     for word, count in words.items():
         for piece in marked_pieces(word):
             pieces[piece] += count
-    for special in SPECIAL:
-        del pieces[special]
-    ranked = sorted(pieces.items(), key=lambda entry: (-entry[1], entry[0]))  # the same on every run
-    frequent = [piece for piece, count in ranked if count >= min_count]
+    return most_frequent(pieces, max_words, min_count)
+
+
+def most_frequent(counts: Mapping[str, int], max_words: int, min_count: int) -> list[str]:
+    """The special words, then the pieces that come often enough, most frequent first.
+
+    >>> most_frequent({"cat": 2, "xxmaj": 9, "a": 2, "rare": 1}, max_words=11, min_count=2)[len(SPECIAL):]
+    ['a', 'cat']
+    """
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))  # the same on every run
+    frequent = [piece for piece, count in ranked if count >= min_count and piece not in SPECIAL]
     return [*SPECIAL, *frequent[: max(0, max_words - len(SPECIAL))]]
 
 

@@ -1,14 +1,15 @@
 """Optimisers with the papers' settings, and their state as named tensors."""
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from polyseme.errors import BadFile
+from polyseme.train.nt_asgd import NtAsgd
 
-Name = Literal["adagrad", "adamw"]
+Name = Literal["adagrad", "adamw", "nt_asgd"]
 
 
 def make(
@@ -18,17 +19,40 @@ def make(
     betas: tuple[float, float] = (0.9, 0.999),
     weight_decay: float = 0.0,
     initial_accumulator: float = 1.0,
+    factors: Sequence[tuple[nn.Module, float]] = (),
+    patience: int = 5,
 ) -> torch.optim.Optimizer:
-    """An optimiser over a module's parameters; weight decay spares biases and layer norms."""
-    groups = decay_groups(module, weight_decay)
+    """An optimiser over a module's parameters; weight decay spares biases and layer norms.
+
+    `factors` names parts of the module that learn at a rate of their own, and its ratio to the rate of all others.
+    """
+    groups = rate_groups(module, weight_decay, factors)
     if name == "adagrad":
         return torch.optim.Adagrad(groups, lr=rate, initial_accumulator_value=initial_accumulator, fused=True)
+    if name == "nt_asgd":
+        return NtAsgd(groups, rate, patience)
     return torch.optim.AdamW(groups, lr=rate, betas=betas, fused=True)
 
 
-def decay_groups(module: nn.Module, weight_decay: float) -> list[dict[str, object]]:
+def rate_groups(
+    module: nn.Module, weight_decay: float, factors: Sequence[tuple[nn.Module, float]]
+) -> list[dict[str, Any]]:
+    """Parameters of the same factor together, within them those of the same decay."""
+    own = {parameter for part, _ in factors for parameter in part.parameters()}
+    parts = [([p for p in module.parameters() if p not in own], 1.0)]
+    parts += [(list(part.parameters()), factor) for part, factor in factors]
+    return [
+        {**group, "factor": factor} for parameters, factor in parts for group in _by_decay(parameters, weight_decay)
+    ]
+
+
+def decay_groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Matrices decay, vectors (biases, layer norms) do not."""
-    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    return _by_decay(module.parameters(), weight_decay)
+
+
+def _by_decay(all_parameters: Iterable[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
+    parameters = [parameter for parameter in all_parameters if parameter.requires_grad]
     matrices = [parameter for parameter in parameters if parameter.ndim > 1]
     vectors = [parameter for parameter in parameters if parameter.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
@@ -41,7 +65,7 @@ def clip(parameters: Iterable[Tensor], most: float) -> float:
 
 
 def state_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """What the optimiser remembers, as tensors with names."""
+    """What the optimiser remembers, as tensors with names: of a parameter by its number, or of the whole."""
     state = optimizer.state_dict()["state"]
     return {
         f"{number}.{name}": torch.as_tensor(value) for number, slots in state.items() for name, value in slots.items()
@@ -52,10 +76,11 @@ def load_state_tensors(optimizer: torch.optim.Optimizer, tensors: Mapping[str, T
     """Put back what `state_tensors` gave."""
     whole = optimizer.state_dict()
     numbers = {number for group in whole["param_groups"] for number in group["params"]}
-    state: dict[int, dict[str, Tensor]] = {}
+    state: dict[int | str, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
-        number, slot = name.split(".", 1)
-        state.setdefault(int(number), {})[slot] = tensor
-    if not set(state) <= numbers:
-        raise BadFile(f"The optimiser's state names {len(state)} parameters; the model has {len(numbers)}.")
+        owner, slot = name.split(".", 1)
+        state.setdefault(int(owner) if owner.isdigit() else owner, {})[slot] = tensor
+    named = {owner for owner in state if isinstance(owner, int)}
+    if not named <= numbers:
+        raise BadFile(f"The optimiser's state names {len(named)} parameters; the model has {len(numbers)}.")
     optimizer.load_state_dict({"state": state, "param_groups": whole["param_groups"]})

@@ -19,7 +19,11 @@ def warm_up_linear(step: int, n_steps: int, warm_up: float = 0.1) -> float:
 
 
 def slanted_triangular(step: int, n_steps: int, cut: float = 0.1, ratio: float = 32) -> float:
-    """A short rise and a long fall, to 1/ratio (ULMFiT, equation 3)."""
+    """A short rise and a long fall, to 1/ratio (ULMFiT, equation 3).
+
+    The equation's fall is as long as the whole peak's step says: where n_steps * cut is no whole number it would end
+    early and go on below zero. Here it stays at 1/ratio then.
+    """
     peak = max(1, int(n_steps * cut))
-    p = step / peak if step < peak else 1 - (step - peak) / (peak * (1 / cut - 1))
+    p = step / peak if step < peak else max(0.0, 1 - (step - peak) / (peak * (1 / cut - 1)))
     return (1 + p * (ratio - 1)) / ratio

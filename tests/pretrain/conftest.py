@@ -1,0 +1,70 @@
+"""A little grammar to learn, and runs that are killed."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+# the command, saving far more often than once a minute
+IMPATIENT = """
+import sys
+from polyseme.pretrain import run
+run._SAVE_EVERY = 0.05
+from polyseme.cli import main
+sys.argv[0] = "polyseme"
+main()
+"""
+
+
+@pytest.fixture(scope="session")
+def grammar():
+    """Sentences of a little grammar: who does what where."""
+
+    def text(n_sentences: int, seed: int = 0) -> str:
+        draw = random.Random(seed)
+        who, does = ["the cat", "a dog", "my friend"], ["sleeps", "sings", "waits"]
+        where = ["here", "in town", "at home"]
+        lines = [f"{draw.choice(who)} {draw.choice(does)} {draw.choice(where)} ." for _ in range(n_sentences)]
+        return "\n".join(lines[i] + ("\n" if i % 5 == 4 else "") for i in range(n_sentences)) + "\n"
+
+    return text
+
+
+@pytest.fixture(scope="session")
+def corpus(grammar, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "text.txt"
+    path.write_text(grammar(400))
+    return path
+
+
+@pytest.fixture(scope="session")
+def run_with_kills():
+    """Run the command, kill it at random moments behind a new checkpoint, and let it end; how often it was killed."""
+
+    def run(name: str, corpus: Path, out: Path, settings: list[str], kills: int) -> int:
+        draw, killed = random.Random(1), 0
+        changes = [part for setting in settings for part in ("--set", setting)]
+        command = [sys.executable, "-c", IMPATIENT, "pretrain", name, "--corpus", str(corpus), "--out", str(out)]
+        while killed < kills:
+            before = steps_saved(out)
+            process = subprocess.Popen([*command, *changes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while steps_saved(out) <= before and process.poll() is None:
+                time.sleep(0.01)
+            time.sleep(draw.random() * 0.2)
+            if process.poll() is not None:
+                break  # it was done before it could be killed
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+        subprocess.run([*command, *changes], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return killed
+
+    return run
+
+
+def steps_saved(out: Path) -> int:
+    return max((int(folder.name[5:]) for folder in (out / "checkpoints").glob("step-*")), default=0)
