@@ -90,7 +90,7 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
     @property
     def gamma_(self) -> float:
         """What the learned mix is scaled by."""
-        return float(self._mix().gamma)
+        return self._mix().gamma.item()
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the fitted model as a folder."""

@@ -6,7 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -69,8 +68,7 @@ def load_fitted(folder: str | Path) -> tuple[Fitted, str]:
         kind = kind_of(facts.task, facts.kind)
     except (KeyError, TypeError):
         raise BadFile(f"{path / TASK} is damaged: {facts.kind} does not describe a task {facts.task!r}.") from None
-    with torch.device("meta"):
-        top = make_top(pretrained, kind, facts.settings)
+    top = make_top(pretrained, kind, facts.settings).requires_grad_(False)
     try:
         tensors = load_file(path / "top.safetensors")
     except (OSError, SafetensorError) as error:
