@@ -1,5 +1,6 @@
 import json
 import logging
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -398,3 +399,14 @@ def test_what_is_written_loads_in_sentence_transformers(make, tmp_path):
     hf_bert.write(pretrained, tmp_path)
     wanted = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(SENTENCES)
     assert np.abs(sentence_vectors(pretrained, SENTENCES) - wanted).max() <= 1e-5
+
+
+def test_where_a_model_comes_from_is_kept(make, tmp_path):
+    folder, _ = make()
+    pretrained = replace(hf_bert.read(folder), provenance={"recipe": {"seed": 7}})
+    (tmp_path / "ours").mkdir()
+    hf_bert.write(pretrained, tmp_path / "ours")
+    assert hf_bert.read(tmp_path / "ours").provenance == {"recipe": {"seed": 7}}
+    (tmp_path / "ours" / "polyseme.json").write_text("[")
+    with pytest.raises(BadFile, match=r"polyseme\.json is damaged"):
+        hf_bert.read(tmp_path / "ours")
