@@ -90,7 +90,8 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
     @property
     def gamma_(self) -> float:
         """What the learned mix is scaled by."""
-        return self._mix().gamma.item()
+        gamma: float = self._mix().gamma.item()
+        return gamma
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the fitted model as a folder."""

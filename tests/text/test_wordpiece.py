@@ -258,3 +258,22 @@ def test_spans_are_searched_for_all_texts_at_once_and_still_end_with_their_text(
     owned = [bool((part >= 0).any()) for part in batch.words.split(batch.lengths.tolist())]
     assert owned == [False, True, False]
     assert np.array_equal(batch.n_words, [0, 1, 0])
+
+
+def test_new_words_are_pieces_of_their_own_and_old_ids_stay(folder, tmp_path):
+    before = WordPiece.read(folder)
+    word = "Zymurgy" if not before.settings["do_lower_case"] else "zymurgy"
+    after = before.with_words([word, "quokka"])
+    assert after.n_pieces == before.n_pieces + 2
+    assert before.n_pieces not in before.backend.get_vocab().values()  # the old one is as it was
+    (ids,) = rows(batch := after.encode(texts(f"{word} quokka")), batch.ids)
+    assert ids[1:-1] == [before.n_pieces, before.n_pieces + 1]
+    after.write(tmp_path)
+    assert_pieces_are_theirs(WordPiece.read(tmp_path), oracle(tmp_path), [f"{word} and quokkas {word}!", *SENTENCES])
+    untouched = [string for string in SENTENCES if "quok" not in string.lower() and "zym" not in string.lower()]
+    one, other = before.encode(texts(*untouched)), after.encode(texts(*untouched))
+    assert torch.equal(one.ids, other.ids)
+
+
+def test_words_that_are_cut_into_pieces_are_told(tokenizer):
+    assert tokenizer.words_in("Well-read, isn't he? Café") == "well - read , isn ' t he ? cafe".split()

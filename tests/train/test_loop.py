@@ -95,3 +95,22 @@ def test_warm_up_rises_to_one_and_falls_to_nearly_nothing():
     assert max(rates) == rates[9] == 1.0
     assert rates == sorted(rates[:10]) + sorted(rates[10:], reverse=True)
     assert 0 < rates[-1] < 0.02
+
+
+def test_a_loss_in_parts_is_their_sum():
+    def in_parts(module, n):
+        def loss_of(step, state):
+            inputs = torch.randn(12, 4)
+            return (module(part).square().sum() for part in inputs.chunk(n)), None
+
+        return loss_of
+
+    found = []
+    for n in (1, 3):
+        torch.manual_seed(0)
+        module = nn.Linear(4, 2)
+        optimizer = optim.make("adamw", module, 0.1)
+        losses = [progress.loss for progress in train(in_parts(module, n), optimizer, lambda s: 0.1, range(3), seed=5)]
+        found.append((losses, module.weight.detach().clone()))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
+    torch.testing.assert_close(found[0][1], found[1][1], rtol=0, atol=1e-5)
