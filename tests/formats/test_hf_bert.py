@@ -402,7 +402,6 @@ def test_what_is_written_loads_in_sentence_transformers(make, tmp_path):
     assert np.abs(sentence_vectors(pretrained, SENTENCES) - wanted).max() <= 1e-5
 
 
-<<<<<<< HEAD
 def test_a_released_sentence_encoder_that_is_written_gives_sentence_transformers_the_same_vectors(
     minilm_folder, tmp_path
 ):
@@ -433,7 +432,8 @@ def test_how_sentence_vectors_are_made_is_written(make, tmp_path, sentence):
     polyseme.save(pretrained, tmp_path / "ours")
     wanted = sentence_transformers.SentenceTransformer(str(tmp_path / "ours"), device="cpu").encode(SENTENCES)
     assert np.abs(sentence_vectors(pretrained, SENTENCES) - wanted).max() <= 1e-5
-=======
+
+
 def test_where_a_model_comes_from_is_kept(make, tmp_path):
     folder, _ = make()
     pretrained = replace(hf_bert.read(folder), provenance={"recipe": {"seed": 7}})
@@ -443,4 +443,3 @@ def test_where_a_model_comes_from_is_kept(make, tmp_path):
     (tmp_path / "ours" / "polyseme.json").write_text("[")
     with pytest.raises(BadFile, match=r"polyseme\.json is damaged"):
         hf_bert.read(tmp_path / "ours")
->>>>>>> bertpre
