@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M)
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.S | re.M)
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,9 @@ def folder(tmp_path_factory):
     chosen = [*range(2000), words.index("crack"), words.index("cracks")]
     lines = [f"{words[row]} {' '.join(map(str, rows[row]))}\n" for row in chosen]
     (folder / "glove.6B.50d.txt").write_text("".join(lines))
+    rows = ["text,label", *["what a good film,good", "an awful movie,bad"] * 10]
+    (folder / "reviews.csv").write_text("\n".join(rows) + "\n")
+    (folder / "more.csv").write_text("\n".join(rows) + "\n")
     (folder / "lines.txt").write_text("A crack in the wall.\nHe was high on crack.\n")
     pages = [(ROOT / "docs" / name).read_text() for name in ("pretraining.md", "formats.md", "embedding.md")]
     (folder / "my_text.txt").write_text("\n\n".join(pages))
@@ -38,6 +41,7 @@ def folder(tmp_path_factory):
 def run(arguments, folder, **options):
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment["PYTHONPATH"] = str(ROOT / "src")
+    environment["POLYSEME_CACHE"] = str(folder / "cache")
     done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, **options)
     assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -53,6 +57,14 @@ def test_the_shell_commands_and_then_the_python_run(folder):
     assert np.load(folder / "vectors.npz")["vectors"].shape == (11 + 1, 50)
     for block in blocks("python"):
         run([sys.executable, "-c", block], folder)
+
+
+def test_the_page_on_adapting_runs(folder):
+    for block in blocks("sh", "docs/adapting.md"):
+        for line in block.splitlines():
+            run(line, folder, shell=True)
+    for block in blocks("python", "docs/adapting.md"):
+        assert "['good']" in run([sys.executable, "-c", block], folder)
 
 
 def test_every_page_and_file_that_is_linked_is_there():
