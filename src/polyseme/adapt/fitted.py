@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import torch
+from torch import Tensor
 
 from polyseme.adapt.data import Data
-from polyseme.adapt.frozen import BUDGET
 from polyseme.adapt.kind import Kind
 from polyseme.adapt.model import Top
 from polyseme.adapt.settings import Settings
 from polyseme.encoders import Pretrained
+from polyseme.encoders.workers import evaluating, side_by_side
 from polyseme.types import Prediction
 
 _WINDOW = 2048  # examples that are tokenised and sorted by length together
@@ -48,14 +48,17 @@ class Fitted:
         whole = self.kind.inputs(self.pretrained, window, self.settings)
         found: list[Prediction | None] = [None] * len(window)
         encoder, top = self.pretrained.encoder, self.top
-        encoder.eval()
+        groups = list(whole.groups(encoder.budget))
+
+        def said(examples: Tensor) -> list[Prediction]:
+            batch = whole.take(examples)
+            rows = top.reading.rows(encoder, encoder(batch), batch, len(examples) * whole.n_each)
+            return self.kind.predictions(top.head, top.features(rows), [window[place] for place in examples.tolist()])
+
         top.eval()
-        with torch.inference_mode():
-            for examples in whole.groups(BUDGET):
-                batch = whole.take(examples)
-                rows = top.reading.rows(encoder, encoder(batch), batch, len(examples) * whole.n_each)
-                chosen = [window[example] for example in examples.tolist()]
-                said = self.kind.predictions(top.head, top.features(rows), chosen)
-                for example, prediction in zip(examples.tolist(), said, strict=True):
-                    found[example] = prediction
+        with evaluating(encoder):
+            made = side_by_side(encoder, groups, said)
+        for examples, predictions in zip(groups, made, strict=True):
+            for example, prediction in zip(examples.tolist(), predictions, strict=True):
+                found[example] = prediction
         return [prediction for prediction in found if prediction is not None]

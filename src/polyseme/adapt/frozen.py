@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from polyseme.adapt.inputs import Inputs
 from polyseme.adapt.rows import Reading, Rows
 from polyseme.adapt.store import Shape, Store
 from polyseme.encoders import Encoder
+from polyseme.encoders.workers import evaluating, side_by_side
 from polyseme.text.batches import offsets_of
 
-BUDGET = 8192  # positions a batch
+_SIDE_BY_SIDE = 16  # batches whose rows are in memory at once
 _VERSION = 1  # of what is kept; raise it when the same encoder and text would give other rows
 
 Tell = Callable[[str, float, float], None]  # stage, done, total
@@ -90,22 +92,21 @@ def _key(encoder: Encoder, inputs: Inputs, reading: Reading, dtype: str) -> str:
 def _fill(
     encoder: Encoder, inputs: Inputs, reading: Reading, offsets: Tensor, arrays: list[NDArray[Any]], tell: Tell
 ) -> None:
-    done, total = 0, int(inputs.lengths.sum())
-    training = encoder.training
-    encoder.eval()
-    try:
-        with torch.inference_mode():
-            for examples in inputs.groups(BUDGET):
-                batch = inputs.take(examples)
-                rows = reading.rows(encoder, encoder(batch), batch, len(examples) * inputs.n_each)
+    done, total, groups = 0, int(inputs.lengths.sum()), inputs.groups(encoder.budget)
+
+    def rows_of(examples: Tensor) -> Rows:
+        batch = inputs.take(examples)
+        return reading.rows(encoder, encoder(batch), batch, len(examples) * inputs.n_each)
+
+    with evaluating(encoder):
+        while some := list(islice(groups, _SIDE_BY_SIDE)):
+            for examples, rows in zip(some, side_by_side(encoder, some, rows_of), strict=True):
                 texts = (examples[:, None] * inputs.n_each + torch.arange(inputs.n_each)).flatten()
                 places = _places(offsets, texts)
                 for array, layer in zip(arrays, rows.layers, strict=True):
                     array[places] = layer.numpy()
-                done += len(batch.ids)
-                tell("Encoding", done, total)
-    finally:
-        encoder.train(training)
+                done += int(inputs.lengths[examples].sum())
+            tell("Encoding", done, total)
 
 
 def _places(offsets: Tensor, texts: Tensor) -> NDArray[np.int64]:

@@ -23,6 +23,8 @@ class BertEncoder(Encoder):
     """Layers: the sum of the embeddings, then the output of each block. The pooler goes with it where there is one."""
 
     family = "bert"
+    budget = 1024
+    largest_alone = 4_000_000  # MiniLM's blocks have 1.8 million, those of the base size 7.1
     config: BertConfig
 
     def __init__(self, config: BertConfig) -> None:

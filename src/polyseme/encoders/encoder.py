@@ -20,6 +20,8 @@ class Encoder(nn.Module):
     """Turns a Batch into an Encoding. forward() keeps nothing on the module: same Batch, same vectors."""
 
     family: ClassVar[str]
+    budget: ClassVar[int] = 8192  # positions a batch has when many texts are read
+    largest_alone: ClassVar[int] = 0  # parameters of a block up to which batches go to workers of one thread each
     config: BaseModel
 
     @property

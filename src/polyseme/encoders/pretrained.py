@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from polyseme.encoders.encoder import Directions, Encoder
+from polyseme.encoders.workers import evaluating, side_by_side
 from polyseme.errors import Mistake
 from polyseme.layers.mix import Layers, choose
 from polyseme.layers.pool import to_words, total
@@ -25,7 +26,6 @@ Level = Literal["word", "piece", "text"]
 Array = NDArray[np.float32]
 
 _WINDOW = 4096  # texts sorted by length together; bounds what is held at once
-_BUDGET = 8192  # positions a batch
 
 
 @dataclass(frozen=True)
@@ -87,21 +87,19 @@ class Pretrained:
         self, window: list[Text], layers: Layers, level: Level, directions: Directions
     ) -> Iterator[Embedded]:
         whole = self.tokenizer.encode(window)
+
+        def embedded(group: Tensor) -> list[Tensor]:
+            batch = take(whole, group)
+            encoding = self.encoder.directed(self.encoder(batch), directions)
+            vectors, offsets = _rows(encoding, batch, layers, level)
+            return list(torch.split(vectors, offsets.diff().tolist(), -2))
+
+        parts = list(groups(whole.lengths, self.encoder.budget))
+        with evaluating(self.encoder):
+            made = side_by_side(self.encoder, parts, embedded)
         found: list[Tensor] = [torch.empty(0)] * whole.n_sequences
-        training = self.encoder.training
-        self.encoder.eval()
-        try:
-            with torch.inference_mode():
-                for group in groups(whole.lengths, _BUDGET):
-                    batch = take(whole, group)
-                    encoding = self.encoder.directed(self.encoder(batch), directions)
-                    vectors, offsets = _rows(encoding, batch, layers, level)
-                    for sequence, start, end in zip(
-                        group.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
-                    ):
-                        found[sequence] = vectors[..., start:end, :]
-        finally:
-            self.encoder.train(training)
+        for sequence, vectors in zip(torch.cat(parts).tolist(), chain.from_iterable(made), strict=True):
+            found[sequence] = vectors
         yield from self._in_order(window, whole, found, level)
 
     def _in_order(self, window: list[Text], whole: Batch, found: list[Tensor], level: Level) -> Iterator[Embedded]:

@@ -9,14 +9,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from polyseme.encoders.pretrained import Pretrained
+from polyseme.encoders.workers import evaluating, side_by_side
 from polyseme.errors import Mistake
 from polyseme.layers.pool import mean
 from polyseme.text.batches import groups, take
 from polyseme.text.wordpiece import WordPiece
-from polyseme.text.words import to_text
-from polyseme.types import Encoding
-
-_BUDGET = 8192  # positions a batch
+from polyseme.types import Encoding, Text
 
 
 def sentence_vectors(pretrained: Pretrained, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -33,17 +31,15 @@ def sentence_vectors(pretrained: Pretrained, texts: Sequence[str]) -> NDArray[np
     if not isinstance(pretrained.tokenizer, WordPiece):
         raise Mistake(f"Sentence vectors need WordPiece; found {type(pretrained.tokenizer).__name__}. Use embed().")
     window = min(settings.get("max_pieces", pretrained.tokenizer.window), pretrained.tokenizer.window)
-    whole = pretrained.tokenizer.with_window(window).encode([to_text(prompt + text) for text in texts])
+    tokenizer, encoder = pretrained.tokenizer.with_window(window), pretrained.encoder
+    whole = tokenizer.encode([Text(prompt + text, ()) for text in texts])  # pieces are all that counts, not words
     firsts = torch.searchsorted(whole.texts, torch.arange(len(texts)))  # the first window of each text
-    found = torch.zeros(len(texts), pretrained.encoder.widths[-1])
-    training = pretrained.encoder.training
-    pretrained.encoder.eval()
-    try:
-        with torch.inference_mode():
-            for group in groups(whole.lengths[firsts], _BUDGET):
-                found[group] = pool(pretrained.encoder(take(whole, firsts[group])))
-    finally:
-        pretrained.encoder.train(training)
+    parts = list(groups(whole.lengths[firsts], encoder.budget))
+    with evaluating(encoder):
+        pooled = side_by_side(encoder, parts, lambda part: pool(encoder(take(whole, firsts[part]))))
+    found = torch.zeros(len(texts), encoder.widths[-1])
+    for part, rows in zip(parts, pooled, strict=True):
+        found[part] = rows
     vectors: NDArray[np.float32] = (F.normalize(found) if settings["normalise"] else found).numpy()
     return vectors
 

@@ -1,0 +1,73 @@
+"""Batches encoded side by side, where one thread a batch is faster than all threads on each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from polyseme.encoders.encoder import Encoder
+
+Made = TypeVar("Made")
+
+_AT_LEAST = 2  # batches a worker, or the last one is waited for too long
+
+
+def side_by_side(encoder: Encoder, groups: Iterable[Tensor], work: Callable[[Tensor], Made]) -> list[Made]:
+    """What `work` makes of each group of sequences, in order, without gradients.
+
+    The products of a small encoder are too small to share: each thread then takes whole batches and computes alone.
+    """
+    groups = list(groups)
+    n_workers = _n_workers(encoder, len(groups))
+    if n_workers == 1:
+        return [_without_gradients(work, group) for group in groups]
+    n_threads, ready = torch.get_num_threads(), Barrier(n_workers + 1)
+    with ThreadPoolExecutor(n_workers, initializer=_alone, initargs=(ready,)) as workers:
+        waiting = [workers.submit(_without_gradients, work, group) for group in groups]
+        ready.wait()
+        torch.set_num_threads(n_threads)  # the last number set is also what threads born later begin with
+        try:
+            return [made.result() for made in waiting]
+        finally:
+            workers.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def evaluating(encoder: Encoder) -> Iterator[None]:
+    """The encoder in eval mode, and afterwards in the mode it was in."""
+    training = encoder.training
+    encoder.eval()
+    try:
+        yield
+    finally:
+        encoder.train(training)
+
+
+def _n_workers(encoder: Encoder, n_groups: int) -> int:
+    largest = max((_size(block) for block in encoder.blocks()[1:]), default=0)  # the lowest is a table: no products
+    on_cpu = all(parameter.device.type == "cpu" for parameter in encoder.parameters())
+    if not on_cpu or not 0 < largest <= encoder.largest_alone:
+        return 1
+    n_workers = min(torch.get_num_threads(), n_groups // _AT_LEAST)
+    return max(1, n_workers)
+
+
+def _size(block: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in block.parameters())
+
+
+def _alone(ready: Barrier) -> None:
+    torch.get_num_threads()  # a thread's first question sets its number; asked later it would undo the next line
+    torch.set_num_threads(1)  # with OpenMP it holds for this thread
+    ready.wait()
+
+
+def _without_gradients(work: Callable[[Tensor], Made], group: Tensor) -> Made:
+    with torch.inference_mode():  # a thread enters it for itself
+        return work(group)
