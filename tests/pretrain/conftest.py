@@ -1,5 +1,6 @@
 """A little grammar to learn, and runs that are killed."""
 
+import os
 import random
 import signal
 import subprocess
@@ -49,9 +50,11 @@ def run_with_kills():
         draw, killed = random.Random(1), 0
         changes = [part for setting in settings for part in ("--set", setting)]
         command = [sys.executable, "-c", IMPATIENT, "pretrain", name, "--corpus", str(corpus), "--out", str(out)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # this source, not an installed one
+        settled = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         while killed < kills:
             before = steps_saved(out)
-            process = subprocess.Popen([*command, *changes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen([*command, *changes], **settled)
             while steps_saved(out) <= before and process.poll() is None:
                 time.sleep(0.01)
             time.sleep(draw.random() * 0.2)
@@ -60,7 +63,7 @@ def run_with_kills():
             process.send_signal(signal.SIGKILL)
             process.wait()
             killed += 1
-        subprocess.run([*command, *changes], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([*command, *changes], check=True, **settled)
         return killed
 
     return run

@@ -142,7 +142,7 @@ def test_stopped_and_resumed_it_ends_with_the_same_bytes(corpus, tmp_path, monke
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", [[], ["directions=both", *AVERAGES]])
 def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, run_with_kills, tmp_path, extra):
-    settings = [*SETTINGS, *extra, "epochs=60"]
+    settings = [*SETTINGS, *extra, "epochs=50"]
     whole = pretrain(recipe("ulmfit-tiny", settings), [str(corpus)], tmp_path / "whole")
     assert run_with_kills("ulmfit-tiny", corpus, tmp_path / "killed", settings, kills=10) == 10
     assert weights(tmp_path / "killed") == weights(whole)

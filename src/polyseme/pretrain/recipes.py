@@ -178,12 +178,12 @@ RECIPES: dict[str, Recipe] = {
     "elmo-medium": _elmo(2048, 256, 1),
     "elmo-original": _elmo(4096, 512, 2),
     "ulmfit-tiny": _ulmfit(
-        15_000, 200, 400, 2, dropout_multiplier=0.3, min_count=2, rows=32, epochs=5, weight_decay=0.01, most_norm=1.0,
-        reset=0.02,
+        15_000, 200, 400, 2, dropout_multiplier=0.3, min_count=2, rows=32, epochs=5, rate=8e-3, weight_decay=0.01,
+        most_norm=1.0, reset=0.02,
     ),
     "ulmfit-small": _ulmfit(
-        30_000, 256, 512, 3, dropout_multiplier=0.2, epochs=1, weight_decay=0.01, most_norm=1.0, reset=0.02,
-        loss="sampled",
+        30_000, 256, 512, 3, dropout_multiplier=0.2, epochs=1, rate=5e-3, weight_decay=0.01, most_norm=1.0,
+        reset=0.02, loss="sampled",
     ),
     "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
     "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=2e-3, warm_up=0.1, epochs=10),
