@@ -106,7 +106,7 @@ def begun(corpus: Path, folder: Path, settings: list[str], init: Path | None = N
     return begin_bert.begin(recipe("bert-tiny", settings), job)
 
 
-def test_the_loss_of_a_step_is_that_of_transformers(corpus, run, tmp_path):
+def test_the_loss_of_a_step_and_its_gradient_are_those_of_transformers(corpus, run, tmp_path):
     from transformers import BertForPreTraining
 
     whole, parts = (
@@ -121,15 +121,27 @@ def test_the_loss_of_a_step_is_that_of_transformers(corpus, run, tmp_path):
     def padded(rows, value=0):
         return torch.nn.utils.rnn.pad_sequence(rows.split(lengths), True, value)
 
-    theirs = BertForPreTraining.from_pretrained(run / "model").eval()(
+    model = BertForPreTraining.from_pretrained(run / "model").eval()
+    theirs = model(
         input_ids=padded(task.batch.ids),
         token_type_ids=padded(task.batch.segments),
         attention_mask=padded(torch.ones_like(task.batch.ids)),
         labels=padded(labels, -100),
         next_sentence_label=task.strangers,
     )
+    theirs.loss.backward()
     for ours in (whole, parts):
-        assert sum(part.item() for part in ours.loss(3, None)[0]) == pytest.approx(theirs.loss.item(), abs=1e-4)
+        amounts = []
+        for part in ours.loss(3, None)[0]:
+            part.backward()
+            amounts.append(part.item())
+        assert sum(amounts) == pytest.approx(theirs.loss.item(), abs=1e-4)
+        embeddings, first = ours.module.encoder.embeddings, model.bert.embeddings
+        torch.testing.assert_close(embeddings.words.weight.grad, first.word_embeddings.weight.grad, rtol=0, atol=1e-5)
+        torch.testing.assert_close(embeddings.norm.weight.grad, first.LayerNorm.weight.grad, rtol=0, atol=1e-5)
+        torch.testing.assert_close(
+            ours.module.heads.masked.bias.grad, model.cls.predictions.bias.grad, rtol=0, atol=1e-5
+        )
 
 
 def test_the_same_recipe_gives_the_same_bytes_and_another_seed_others(corpus, tmp_path):
@@ -193,7 +205,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, valid, tmp
 def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, valid, tmp_path, more):
     settings = [
         *TINY,
-        "steps=1500",
+        "steps=400",
         "long_length=64",
         "predict=0.3",
         "predict_end=0.15",

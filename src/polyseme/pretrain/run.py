@@ -110,7 +110,7 @@ def _evaluate(objective: Objective, optimizer: torch.optim.Optimizer) -> dict[st
         metrics = objective.evaluate()
     objective.module.train()
     if isinstance(optimizer, NtAsgd):
-        optimizer.hear(next(value for name, value in metrics.items() if name.endswith("perplexity")))
+        optimizer.hear(metrics["perplexity"] if "perplexity" in metrics else metrics["masked_perplexity"])
     return metrics
 
 
