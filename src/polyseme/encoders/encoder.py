@@ -20,8 +20,6 @@ class Encoder(nn.Module):
     """Turns a Batch into an Encoding. forward() keeps nothing on the module: same Batch, same vectors."""
 
     family: ClassVar[str]
-    budget: ClassVar[int] = 8192  # positions a batch has when many texts are read
-    largest_alone: ClassVar[int] = 0  # parameters of a block up to which batches go to workers of one thread each
     config: BaseModel
 
     @property
@@ -35,6 +33,16 @@ class Encoder(nn.Module):
 
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
         raise NotImplementedError
+
+    @property
+    def budget(self) -> int:
+        """How many positions a batch has when many texts are read."""
+        return 8192
+
+    @property
+    def small(self) -> bool:
+        """Whether threads that each take whole batches are faster than all threads on each batch."""
+        return False
 
     def directed(self, encoding: Encoding, directions: Directions) -> Encoding:
         """What one direction of reading gave; most encoders do not read in two."""

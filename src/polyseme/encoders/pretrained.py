@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress, islice
 from typing import Any, Literal
 
@@ -127,16 +127,22 @@ class Pretrained:
 
 def _rows(encoding: Encoding, batch: Batch, layers: Layers, level: Level) -> tuple[Tensor, Tensor]:
     """The vectors asked for, (…, rows, width), and where each sequence's begin."""
+    if layers != "all":  # pooling is linear: what is chosen first need not be pooled for every layer
+        encoding = replace(encoding, layers=(choose(encoding.layers, layers),))
     if level == "piece":
-        vectors = choose(encoding.layers, layers)
+        vectors = _joined(encoding, layers)
         if batch.owned is None:
             return vectors, encoding.offsets
         return vectors[..., batch.owned, :], _own_offsets(batch.owned, encoding.offsets)
     words = to_words(encoding, batch)
     if level == "word":
-        return choose(words.layers, layers), words.offsets
+        return _joined(words, layers), words.offsets
     pooled = tuple(total(layer, words.offsets) for layer in words.layers)  # the mean is over all windows of a text
-    return choose(pooled, layers), torch.arange(batch.n_sequences + 1)
+    return _joined(replace(words, layers=pooled), layers), torch.arange(batch.n_sequences + 1)
+
+
+def _joined(encoding: Encoding, layers: Layers) -> Tensor:
+    return choose(encoding.layers, "all") if layers == "all" else encoding.layers[0]
 
 
 def _own_offsets(owned: Tensor, offsets: Tensor) -> Tensor:

@@ -50,16 +50,9 @@ def evaluating(encoder: Encoder) -> Iterator[None]:
 
 
 def _n_workers(encoder: Encoder, n_groups: int) -> int:
-    largest = max((_size(block) for block in encoder.blocks()[1:]), default=0)  # the lowest is a table: no products
-    on_cpu = all(parameter.device.type == "cpu" for parameter in encoder.parameters())
-    if not on_cpu or not 0 < largest <= encoder.largest_alone:
+    if not encoder.small or any(parameter.device.type != "cpu" for parameter in encoder.parameters()):
         return 1
-    n_workers = min(torch.get_num_threads(), n_groups // _AT_LEAST)
-    return max(1, n_workers)
-
-
-def _size(block: torch.nn.Module) -> int:
-    return sum(parameter.numel() for parameter in block.parameters())
+    return max(1, min(torch.get_num_threads(), n_groups // _AT_LEAST))
 
 
 def _alone(ready: Barrier) -> None:

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyseme.errors import Mistake
+from polyseme.layers.products import Precision
+from polyseme.layers.rounded import linear
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,13 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width)  # queries, keys and values in one product
         self.out = nn.Linear(width, width)
 
-    def forward(self, rows: Tensor, runs: Runs) -> Tensor:
+    def forward(self, rows: Tensor, runs: Runs, precision: Precision = "float32") -> Tensor:
         if not runs.shapes:
             return rows
-        parts = self.qkv(rows).split([n * length for n, length in runs.shapes])  # (positions, 3 * width) in all
+        heads = linear(self.qkv, rows, precision)  # (positions, 3 * width)
+        parts = torch.split(heads, [n * length for n, length in runs.shapes])
         found = [self._attend(part, n, length) for part, (n, length) in zip(parts, runs.shapes, strict=True)]
-        mixed: Tensor = self.out(found[0] if len(found) == 1 else torch.cat(found))  # (positions, width)
-        return mixed
+        return linear(self.out, found[0] if len(found) == 1 else torch.cat(found), precision)  # (positions, width)
 
     def _attend(self, part: Tensor, n: int, length: int) -> Tensor:
         heads = part.view(n, length, 3, self.n_heads, -1)
