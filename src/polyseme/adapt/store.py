@@ -109,7 +109,9 @@ def _name(number: int) -> str:
 
 
 def _size(n_bytes: int) -> str:
-    """>>> _size(1_500_000), _size(2_000_000_000)
+    """A size as people say it.
+
+    >>> _size(1_500_000), _size(2_000_000_000)
     ('2 MB', '2.0 GB')
     """
     return f"{n_bytes / GIGABYTE:.1f} GB" if n_bytes >= GIGABYTE else f"{max(1, round(n_bytes / 1e6))} MB"
