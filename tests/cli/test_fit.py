@@ -70,7 +70,7 @@ def test_fit_evaluate_and_predict_in_three_commands(run, encoder, table, tmp_pat
 def test_a_run_belongs_to_what_it_was_begun_with(run, encoder, table, tmp_path):
     options = ["fit", "classify", table, "--encoder", encoder, "--out", tmp_path / "run", "--epochs"]
     run(*options, 1)
-    assert "another settings" in run(*options, 2, wanted=1).stderr
+    assert "settings.epochs was 1, is 2" in run(*options, 2, wanted=1).stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
     stranger = run("fit", "classify", table, "--encoder", encoder, "--out", tmp_path / "mine", wanted=1)
@@ -100,6 +100,7 @@ def test_tags_are_fitted_from_conll_columns(run, encoder, tmp_path):
         (["--text", "txt"], "there is no column 'txt'"),
         (["--text-a", "text"], "no column for --text-a"),
         (["--test", "absent.csv"], "absent.csv"),
+        (["--domain-epochs", "1"], "does not go on with its pretraining"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(run, encoder, table, tmp_path, change, problem):

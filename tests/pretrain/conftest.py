@@ -42,14 +42,21 @@ def corpus(grammar, tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture
+def kept_runs(tmp_path) -> Path:
+    """Where a test's long run is: with POLYSEME_KEPT_RUNS in a folder that stays, so that it goes on where it was."""
+    return Path(os.environ.get("POLYSEME_KEPT_RUNS", tmp_path))
+
+
 @pytest.fixture(scope="session")
 def run_with_kills():
     """Run the command, kill it at random moments behind a new checkpoint, and let it end; how often it was killed."""
 
-    def run(name: str, corpus: Path, out: Path, settings: list[str], kills: int) -> int:
+    def run(name: str, corpus: Path, out: Path, settings: list[str], kills: int, valid: Path | None = None) -> int:
         draw, killed = random.Random(1), 0
         changes = [part for setting in settings for part in ("--set", setting)]
         command = [sys.executable, "-c", IMPATIENT, "pretrain", name, "--corpus", str(corpus), "--out", str(out)]
+        command += ["--valid", str(valid)] if valid else []
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # this source, not an installed one
         settled = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         while killed < kills:

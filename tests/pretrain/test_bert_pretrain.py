@@ -1,12 +1,7 @@
 """Pretraining a BERT: it learns, a run that was killed ends with the same bytes, and others load what it made."""
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -152,49 +147,10 @@ def test_the_same_recipe_gives_the_same_bytes_and_another_seed_others(corpus, tm
     assert weights(one) == weights(again) != weights(other)
 
 
-def run_with_kills(texts: list[Path], out: Path, settings: list[str], kills: int) -> int:
-    """Run the command, kill it at random moments behind a new checkpoint, and let it end; how often it was killed."""
-    draw, killed = random.Random(1), 0
-    changes = [part for setting in settings for part in ("--set", setting)]
-    corpus, valid = map(str, texts)
-    command = [sys.executable, "-c", IMPATIENT, "pretrain", "bert-tiny", "--corpus", corpus, "--valid", valid]
-    command += ["--out", str(out)]
-    while killed < kills:
-        before = steps_saved(out)
-        process = subprocess.Popen([*command, *changes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=HERE)
-        while steps_saved(out) <= before and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(draw.random() * 0.2)
-        if process.poll() is not None:
-            break  # it was done before it could be killed
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        killed += 1
-    subprocess.run([*command, *changes], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=HERE)
-    return killed
-
-
-HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
-
-# the command, saving far more often than once a minute
-IMPATIENT = """
-import sys
-from polyseme.pretrain import run
-run._SAVE_EVERY = 0.05
-from polyseme.cli import main
-sys.argv[0] = "polyseme"
-main()
-"""
-
-
-def steps_saved(out: Path) -> int:
-    return max((int(folder.name[5:]) for folder in (out / "checkpoints").glob("step-*")), default=0)
-
-
-def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, valid, tmp_path):
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, valid, run_with_kills, tmp_path):
     settings = [*TINY, "steps=60", "encoder.hidden_dropout_prob=0.1"]
     whole = pretrain(recipe("bert-tiny", settings), [str(corpus)], tmp_path / "whole", valid=[str(valid)])
-    assert run_with_kills([corpus, valid], tmp_path / "killed", settings, kills=2) >= 1
+    assert run_with_kills("bert-tiny", corpus, tmp_path / "killed", settings, kills=2, valid=valid) >= 1
     assert weights(tmp_path / "killed") == weights(whole)
     logs = [(folder / "metrics.jsonl").read_text() for folder in (tmp_path / "killed", whole)]
     assert logs[0] == logs[1]
@@ -202,7 +158,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, valid, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["adjacent=false", "whole=span", "encoder.hidden_dropout_prob=0.1"]])
-def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, valid, tmp_path, more):
+def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, valid, run_with_kills, tmp_path, more):
     settings = [
         *TINY,
         "steps=400",
@@ -213,7 +169,7 @@ def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, valid, tmp_path, m
         *more,
     ]
     whole = pretrain(recipe("bert-tiny", settings), [str(corpus)], tmp_path / "whole", valid=[str(valid)])
-    assert run_with_kills([corpus, valid], tmp_path / "killed", settings, kills=10) == 10
+    assert run_with_kills("bert-tiny", corpus, tmp_path / "killed", settings, kills=10, valid=valid) == 10
     assert weights(tmp_path / "killed") == weights(whole)
 
 

@@ -20,7 +20,7 @@ from polyseme.adapt.rows import Reading, Rows
 from polyseme.adapt.store import Shape, Store
 from polyseme.encoders import Encoder
 from polyseme.encoders.workers import evaluating, side_by_side
-from polyseme.text.batches import offsets_of
+from polyseme.text.batches import offsets_of, ranges
 
 _SIDE_BY_SIDE = 16  # batches whose rows are in memory at once
 _VERSION = 1  # of what is kept; raise it when the same encoder and text would give other rows
@@ -49,9 +49,8 @@ class FrozenRows:
     def take(self, examples: Tensor) -> Rows:
         texts = (examples[:, None] * self.n_each + torch.arange(self.n_each)).flatten()
         counts = self.offsets.diff()[texts]
-        new = offsets_of(counts)
-        places = torch.arange(int(new[-1])) + (self.offsets[texts] - new[:-1]).repeat_interleave(counts)
-        return Rows(tuple(layer.index_select(0, places).float() for layer in self.tensors), new)
+        places = ranges(self.offsets[texts], counts)
+        return Rows(tuple(layer.index_select(0, places).float() for layer in self.tensors), offsets_of(counts))
 
 
 def frozen_rows(
@@ -102,15 +101,8 @@ def _fill(
         while some := list(islice(groups, _SIDE_BY_SIDE)):
             for examples, rows in zip(some, side_by_side(encoder, some, rows_of), strict=True):
                 texts = (examples[:, None] * inputs.n_each + torch.arange(inputs.n_each)).flatten()
-                places = _places(offsets, texts)
+                places = ranges(offsets[texts], offsets.diff()[texts]).numpy()
                 for array, layer in zip(arrays, rows.layers, strict=True):
                     array[places] = layer.numpy()
                 done += int(inputs.lengths[examples].sum())
             tell("Encoding", done, total)
-
-
-def _places(offsets: Tensor, texts: Tensor) -> NDArray[np.int64]:
-    counts = offsets.diff()[texts]
-    within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-    places: NDArray[np.int64] = (offsets[texts].repeat_interleave(counts) + within).numpy()
-    return places

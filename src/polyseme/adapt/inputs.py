@@ -13,7 +13,7 @@ from torch import Tensor
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
-from polyseme.text.batches import groups, offsets_of, take
+from polyseme.text.batches import groups, offsets_of, ranges, take
 from polyseme.text.wordpiece import WordPiece
 from polyseme.text.words import to_text
 from polyseme.types import Batch, Text
@@ -49,8 +49,7 @@ class Inputs:
     def take(self, examples: Tensor) -> Batch:
         """The Batch of these examples, whose numbers rise; its texts are numbered from 0."""
         starts, counts = self.first[examples], self.first.diff()[examples]
-        within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-        batch = take(self.batch, starts.repeat_interleave(counts) + within)
+        batch = take(self.batch, ranges(starts, counts))
         shift = (examples - torch.arange(len(examples))) * self.n_each
         return replace(batch, texts=batch.texts - shift.repeat_interleave(counts))
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from polyseme.encoders import Encoder
 from polyseme.encoders.awd_lstm import AwdLstmEncoder, BidirectionalAwdLstm
-from polyseme.text.batches import offsets_of
+from polyseme.text.batches import offsets_of, ranges
 from polyseme.text.marked import turned, turned_positions
 from polyseme.types import Batch, Encoding, State
 
@@ -50,7 +50,7 @@ class Windows:
             running = (n_windows >= number).nonzero().flatten()
             ends = lengths[running] - (number - 1) * self.length
             starts = (ends - self.length).clamp(min=0)
-            positions = _ranges(batch.offsets[running] + starts, ends - starts)
+            positions = ranges(batch.offsets[running] + starts, ends - starts)
             with nullcontext() if number <= self.n_learning else torch.no_grad():
                 part = replace(
                     batch, ids=batch.ids[positions], words=batch.words[positions], offsets=offsets_of(ends - starts),
@@ -65,9 +65,3 @@ class Windows:
             places.append(positions)
         order = torch.cat(places).argsort()
         return [torch.cat(parts).index_select(0, order) for parts in zip(*found, strict=True)]
-
-
-def _ranges(starts: Tensor, counts: Tensor) -> Tensor:
-    """Every number of each range, one range after another."""
-    within = torch.arange(int(counts.sum())) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-    return starts.repeat_interleave(counts) + within

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-LISTS = ("--set",)
+LISTS = ("--set", "--domain-text")
 
 
 def run(
@@ -24,6 +24,10 @@ def run(
     valid: Path | None = typer.Option(None, help="Examples to choose the best epoch by; else a tenth is held out."),
     test: Path | None = typer.Option(None, help="Examples to measure the fitted model on."),
     limit: int | None = typer.Option(None, min=1, help="Learn from this many examples, chosen by the seed."),
+    domain_epochs: int = typer.Option(
+        0, min=0, help="First go on with the encoder's pretraining on the examples' own text, so many times through."
+    ),
+    domain_text: list[str] = typer.Option([], help="Further text without labels for --domain-epochs."),
     text: str | None = typer.Option(None, help="The column of the text."),
     text_a: str | None = typer.Option(None, help="The column of a pair's first text."),
     text_b: str | None = typer.Option(None, help="The column of a pair's second text."),
@@ -34,13 +38,18 @@ def run(
     """Fit a head, and as much of the encoder as --tune says. Killed at any moment, the same command goes on."""
     from polyseme.adapt.runs import FitRun
     from polyseme.cli.progress import Stages
+    from polyseme.domain import Domain
     from polyseme.tasks.reading import Columns
+    from polyseme.train.changes import change
     from polyseme.train.report import Report
 
+    if domain_text and not domain_epochs:
+        raise typer.BadParameter("--domain-text is read in --domain-epochs: say how many.")
     chosen = {"layers": int(layers) if layers.lstrip("-").isdigit() else layers, "tune": tune, "head": head,
               "pool": pool, "crf": crf, "epochs": epochs, "seed": seed}  # fmt: skip
-    begin = FitRun(task, data, encoder, out, {**chosen, **_changes(changes)}, valid, test, limit,
-                   Columns(text, text_a, text_b, label))  # fmt: skip
+    begin = FitRun(task, data, encoder, out, {**chosen, **dict(map(change, changes))}, valid, test, limit,
+                   Columns(text, text_a, text_b, label),
+                   Domain(domain_epochs, tuple(domain_text)) if domain_epochs else None)  # fmt: skip
     with Stages() as stages:
 
         def tell(report: Report) -> None:
@@ -60,21 +69,6 @@ def run(
         if isinstance(scores, dict) and scores:
             print(f"{name}: " + " · ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in scores.items()))
     print(out)
-
-
-def _changes(changes: list[str]) -> dict[str, Any]:
-    from polyseme.errors import Mistake
-
-    found: dict[str, Any] = {}
-    for change in changes:
-        name, equals, value = change.partition("=")
-        if not equals:
-            raise Mistake(f"Cannot set {change!r}. Write NAME=VALUE.")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
 
 
 def _shown(value: Any) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from polyseme.layers.products import Precision, Product, product
+from polyseme.layers.time_major import TimeMajor
 from polyseme.layers.unroll import unroll
 
 LstmState = tuple[Tensor, Tensor]  # (sequences, width) output before any residual, (sequences, cell_width) memory
@@ -46,13 +46,13 @@ class ProjectedLstm(nn.Module):
 
         With `reverse` each sequence is read from its own end, and its last position is the first one.
         """
-        order = _TimeMajor.of(offsets, reverse)
+        order = TimeMajor.of(offsets, reverse)
         hidden, memory = self._first(rows, len(offsets) - 1) if state is None else state
         step = _Step(self, precision)
         outputs, hidden, memory = step.run(
-            rows[order.positions], order.sizes, hidden[order.sequences], memory[order.sequences]
+            rows[order.rows], order.sizes, hidden[order.sequences], memory[order.sequences]
         )
-        back, sequences = order.positions.argsort(), order.sequences.argsort()
+        back, sequences = order.rows.argsort(), order.sequences.argsort()
         return outputs[back], (hidden[sequences], memory[sequences])
 
     def unrolled(self, inputs: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -154,24 +154,3 @@ def _fill(sizes: list[int], n_rows: int) -> tuple[int, int]:
             return n_steps, total
         total += size
     return len(sizes), total
-
-
-@dataclass(frozen=True)
-class _TimeMajor:
-    """Packed sequences read step by step: all first positions, all second ones, …, longest sequence first."""
-
-    positions: Tensor  # (positions,) where the rows of one step after another stand
-    sizes: list[int]  # how many sequences reach each step: never rising
-    sequences: Tensor  # (sequences,) longest first
-
-    @classmethod
-    def of(cls, offsets: Tensor, reverse: bool) -> _TimeMajor:
-        lengths = offsets.diff()
-        sequences = lengths.argsort(descending=True, stable=True)
-        sizes = len(lengths) - torch.bincount(lengths).cumsum(0)[:-1]  # sequences longer than 0, 1, …
-        steps = torch.arange(len(sizes), device=offsets.device).repeat_interleave(sizes)
-        begins = (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
-        ranks = torch.arange(len(steps), device=offsets.device) - begins
-        first = offsets[1:] - 1 if reverse else offsets[:-1]
-        positions = first[sequences][ranks] + (-steps if reverse else steps)
-        return cls(positions, sizes.tolist(), sequences)

@@ -17,8 +17,9 @@ class TimeMajor:
     sequences: Tensor  # (sequences,) longest first
 
     @classmethod
-    def of(cls, offsets: Tensor) -> TimeMajor:
-        """
+    def of(cls, offsets: Tensor, reverse: bool = False) -> TimeMajor:
+        """With `reverse` each sequence is read from its own end.
+
         >>> order = TimeMajor.of(torch.tensor([0, 1, 4, 6]))
         >>> order.rows.tolist(), order.sizes
         ([1, 4, 0, 2, 5, 3], [3, 2, 1])
@@ -29,7 +30,8 @@ class TimeMajor:
         steps = torch.arange(len(sizes), device=offsets.device).repeat_interleave(sizes)
         begins = (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
         ranks = torch.arange(len(steps), device=offsets.device) - begins
-        return cls(offsets[:-1][sequences][ranks] + steps, sizes.tolist(), sequences)
+        first = offsets[1:] - 1 if reverse else offsets[:-1]
+        return cls(first[sequences][ranks] + (-steps if reverse else steps), sizes.tolist(), sequences)
 
 
 def sequences_of(offsets: Tensor) -> Tensor:

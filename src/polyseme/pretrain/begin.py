@@ -13,10 +13,11 @@ from polyseme.errors import Mistake
 from polyseme.files import damage, locked
 from polyseme.formats import load, save
 from polyseme.pretrain import begin_awd, begin_bert, begin_elmo, static
-from polyseme.pretrain.claim import Begin, refuse_strangers
+from polyseme.pretrain.claim import Begin
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import NeuralRecipe, Recipe, StaticRecipe
 from polyseme.pretrain.run import Objective, run
+from polyseme.train.claim import refuse_strangers
 from polyseme.train.report import Report
 
 Tell = Callable[[Report], None]

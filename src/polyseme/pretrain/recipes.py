@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -16,6 +15,7 @@ from polyseme.errors import Mistake, did_you_mean, listed
 from polyseme.pretrain.masking import Whole
 from polyseme.pretrain.rows import Shuffle
 from polyseme.train import optim
+from polyseme.train.changes import change
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -174,6 +174,10 @@ RECIPES: dict[str, Recipe] = {
         512, 128, 1, filters=_TINY_FILTERS, dropout=0.3, loss="full", n_words=10_000, rows=32,
         optimizer="adamw", rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05,
     ),
+    "elmo-domain": _elmo(  # for --init: the sizes are those of the model that goes on
+        512, 128, 1, dropout=0.1, n_words=100_000, rows=32, n_samples=4096, optimizer="adamw", rate=5e-4,
+        schedule="warm_up_linear", warm_up=0.1, most_norm=5.0, reset=0.05, epochs=1,
+    ),
     "elmo-small": _elmo(1024, 128, 1),
     "elmo-medium": _elmo(2048, 256, 1),
     "elmo-original": _elmo(4096, 512, 2),
@@ -181,12 +185,19 @@ RECIPES: dict[str, Recipe] = {
         15_000, 200, 400, 2, dropout_multiplier=0.3, min_count=2, rows=32, epochs=5, rate=8e-3, weight_decay=0.01,
         most_norm=1.0, reset=0.02,
     ),
+    "ulmfit-domain": _ulmfit(  # for --init, as in section 3.2 of the paper; new words are added up to 60,000 in all
+        60_000, 400, 1150, 3, dropout_multiplier=0.3, discriminative=2.6, weight_decay=0.01, most_norm=1.0, reset=0.02,
+        loss="sampled", epochs=1,
+    ),
     "ulmfit-small": _ulmfit(
         30_000, 256, 512, 3, dropout_multiplier=0.2, epochs=1, rate=5e-3, weight_decay=0.01, most_norm=1.0,
         reset=0.02, loss="sampled",
     ),
     "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
     "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=2e-3, warm_up=0.1, epochs=10),
+    "bert-domain": _bert(  # for --init
+        2, 128, positions=4096, long_length=None, adjacent=False, rate=2e-4, warm_up=0.1, epochs=1,
+    ),
     "bert-mini": _bert(4, 256, 0.0, n_pieces=16_000, rate=1e-3, warm_up=0.1),
     "bert-small": _bert(4, 512, positions=16_384, rate=5e-4, warm_up=0.05),
     "bert-base": _bert(12, 768, positions=131_072, positions_at_once=4096, rate=1e-4, steps=1_000_000),
@@ -198,8 +209,8 @@ def recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
     if name not in RECIPES:
         raise Mistake(f"There is no recipe {name!r}; there are {listed(RECIPES, 20)}.{did_you_mean(name, RECIPES)}")
     values = RECIPES[name].model_dump()
-    for change in changes:
-        _apply(values, change)
+    for text in changes:
+        _apply(values, text)
     try:
         return type(RECIPES[name]).model_validate(values)
     except ValidationError as error:
@@ -208,22 +219,12 @@ def recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         raise Mistake(f"The recipe {name} cannot have {place}={first['input']!r}: {first['msg']}.") from None
 
 
-def _apply(values: dict[str, Any], change: str) -> None:
-    path, equals, value = change.partition("=")
+def _apply(values: dict[str, Any], text: str) -> None:
+    path, value = change(text)
     *outer, last = path.split(".")
     for part in outer:
         inner = values.get(part)
         values = inner if isinstance(inner, dict) else {}
-    if not equals or last not in values:
-        raise Mistake(
-            f"Cannot set {change!r}. Write NAME=VALUE; NAME is one of {listed(values, 30)}.{did_you_mean(last, values)}"
-        )
-    values[last] = _value(value)
-
-
-def _value(text: str) -> Any:
-    """A number, a list or true as JSON has it; else the text itself."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    if last not in values:
+        raise Mistake(f"Cannot set {text!r}. There are {listed(values, 30)}.{did_you_mean(last, values)}")
+    values[last] = value

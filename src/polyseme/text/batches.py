@@ -69,9 +69,16 @@ def offsets_of(lengths: Tensor) -> Tensor:
     return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
 
 
+def ranges(starts: Tensor, counts: Tensor) -> Tensor:
+    """Every number of each range, one range after another.
+
+    >>> ranges(torch.tensor([5, 0]), torch.tensor([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    return torch.arange(int(counts.sum())) + (starts - counts.cumsum(0) + counts).repeat_interleave(counts)
+
+
 def _rows(offsets: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     """The positions of some rows, one after another, and the offsets they then have."""
     lengths = offsets.diff()[rows]
-    new = offsets_of(lengths)
-    positions = torch.arange(int(new[-1])) + (offsets[rows] - new[:-1]).repeat_interleave(lengths)
-    return positions, new
+    return ranges(offsets[rows], lengths), offsets_of(lengths)

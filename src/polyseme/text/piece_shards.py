@@ -1,11 +1,9 @@
 """A corpus as memory-mapped pieces of words, cut once by a tokenizer that is kept beside them."""
 
-import json
 import os
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import BadFile, Mistake, listed
-from polyseme.files import new_folder, write_file
-from polyseme.text import arrays, sources
+from polyseme.files import new_folder
+from polyseme.text import arrays, meta, sources
 from polyseme.text.chunks import Chunk, chunks, in_order
 from polyseme.text.corpus import find, passages
 from polyseme.text.rows import Rows, RowWriter
 from polyseme.text.wordpiece import WordPiece
-from polyseme.text.words import RULES, sentence_ends, to_text
+from polyseme.text.words import sentence_ends, to_text
 from polyseme.types import Text
 
-META = "meta.json"
 VERSION = 1
 BEGINS = np.uint32(1 << 31)  # set where a piece is the first of its word; the other bits are the piece
 
@@ -92,22 +89,22 @@ def build(
                     on_progress(rows.n_read, n_total)
         if not writer.n_ids:
             raise Mistake(f"No word in {listed(map(str, files))}. Name files with text in them.")
-        meta = _meta(writer, n_words, {**reading, "split": split}, sources.unchanged(files, before))
-        write_file(temporary / META, json.dumps(asdict(meta), indent=1))
+        facts = meta.common(writer, {**reading, "split": split}, sources.unchanged(files, before))
+        meta.write(temporary, Meta(VERSION, writer.n_ids, n_words, **facts))
     return open(folder)
 
 
 def open(folder: Path) -> PieceShards:
     """The shards in a folder, mapped into memory; sizes and types of all files are checked first."""
     try:
-        meta = _read_meta(folder)
+        found = meta.read(folder, Meta, VERSION, ("pieces", "words", "sentences", "documents"))
         return PieceShards(
             folder=folder,
-            meta=meta,
+            meta=found,
             tokenizer=WordPiece.read(folder),
-            ids=arrays.mapped(folder / "ids.npy", np.uint32, meta.n_pieces),
-            sentences=arrays.offsets(folder / "sentences.npy", meta.n_sentences, meta.n_pieces),
-            documents=arrays.offsets(folder / "documents.npy", meta.n_documents, meta.n_sentences),
+            ids=arrays.mapped(folder / "ids.npy", np.uint32, found.n_pieces),
+            sentences=arrays.offsets(folder / "sentences.npy", found.n_sentences, found.n_pieces),
+            documents=arrays.offsets(folder / "documents.npy", found.n_documents, found.n_sentences),
         )
     except BadFile as error:
         raise BadFile(f"{error} Build the shards again.") from None
@@ -164,34 +161,3 @@ def _fork_in_peace() -> Iterator[None]:
             del os.environ[name]
         else:
             os.environ[name] = before
-
-
-def _meta(writer: RowWriter, n_words: int, options: dict[str, Any], found: list[dict[str, Any]]) -> Meta:
-    return Meta(
-        version=VERSION,
-        n_pieces=writer.n_ids,
-        n_words=n_words,
-        n_sentences=writer.n_sentences,
-        n_documents=writer.n_documents,
-        n_bytes=writer.n_bytes,
-        rules=RULES,
-        unicode=unicodedata.unidata_version,
-        options=options,
-        sources=found,
-    )
-
-
-def _read_meta(folder: Path) -> Meta:
-    path = folder / META
-    if not path.is_file():
-        raise BadFile(f"No {META} in {folder}; found {listed(sorted(file.name for file in folder.glob('*')))}.")
-    try:
-        meta = Meta(**json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
-        raise BadFile(f"{path} is damaged: {error}.") from None
-    if meta.version != VERSION:
-        raise BadFile(f"{path} is of version {meta.version!r}; this polyseme reads {VERSION}.")
-    numbers = (meta.n_pieces, meta.n_words, meta.n_sentences, meta.n_documents)
-    if not all(isinstance(number, int) and number > 0 for number in numbers):
-        raise BadFile(f"{path} is damaged: its counts of pieces, words, sentences and documents are {numbers}.")
-    return meta

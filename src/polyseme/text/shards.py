@@ -1,11 +1,9 @@
 """A corpus as memory-mapped word ids, sentences and documents."""
 
-import json
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import BadFile, Mistake, listed
-from polyseme.files import new_folder, write_file
-from polyseme.text import arrays, sources
+from polyseme.files import new_folder
+from polyseme.text import arrays, meta, sources
 from polyseme.text.chunks import Chunk, chunks, in_order
 from polyseme.text.corpus import find, passages
 from polyseme.text.rows import Rows, RowWriter, rows_of
 from polyseme.text.spellings import Numbering, Types
-from polyseme.text.words import RULES, sentence_ends, words_in
+from polyseme.text.words import sentence_ends, words_in
 
-META = "meta.json"
 VERSION = 1
 _PROVISIONAL = "ids.provisional.npy"
 
@@ -118,25 +115,25 @@ def build(
         _rank(temporary, ranks)
         n_types = len(ranks) if n_unknown else len(ranks) - 1
         options = {**reading, "split": split, "max_types": max_types}
-        meta = _meta(writer, n_types, n_unknown, options, sources.unchanged(files, before))
-        write_file(temporary / META, json.dumps(asdict(meta), indent=1))
+        facts = meta.common(writer, options, sources.unchanged(files, before))
+        meta.write(temporary, Meta(VERSION, writer.n_ids, n_types=n_types, n_unknown=n_unknown, **facts))
     return open(folder)
 
 
 def open(folder: Path) -> Shards:
     """The shards in a folder, mapped into memory; sizes and types of all files are checked first."""
     try:
-        meta = _read_meta(folder)
-        sentences = arrays.offsets(folder / "sentences.npy", meta.n_sentences, meta.n_words)
-        documents = arrays.offsets(folder / "documents.npy", meta.n_documents, meta.n_sentences)
-        type_offsets = arrays.offsets(folder / "type_offsets.npy", meta.n_types)
+        found = meta.read(folder, Meta, VERSION, ("words", "sentences", "documents", "types"))
+        sentences = arrays.offsets(folder / "sentences.npy", found.n_sentences, found.n_words)
+        documents = arrays.offsets(folder / "documents.npy", found.n_documents, found.n_sentences)
+        type_offsets = arrays.offsets(folder / "type_offsets.npy", found.n_types)
         return Shards(
             folder=folder,
-            meta=meta,
-            ids=arrays.mapped(folder / "ids.npy", np.uint32, meta.n_words),
+            meta=found,
+            ids=arrays.mapped(folder / "ids.npy", np.uint32, found.n_words),
             sentences=sentences,
             documents=documents,
-            counts=arrays.mapped(folder / "counts.npy", np.int64, meta.n_types),
+            counts=arrays.mapped(folder / "counts.npy", np.int64, found.n_types),
             types=Types(arrays.mapped(folder / "types.npy", np.uint8, int(type_offsets[-1])), type_offsets),
         )
     except BadFile as error:
@@ -173,37 +170,3 @@ def _rank(folder: Path, ranks: NDArray[np.uint32]) -> None:
         for block in arrays.blocks(folder / _PROVISIONAL, np.uint32):
             ids.append(ranks[block])
     (folder / _PROVISIONAL).unlink()
-
-
-def _meta(
-    writer: RowWriter, n_types: int, n_unknown: int, options: dict[str, Any], sources: list[dict[str, Any]]
-) -> Meta:
-    return Meta(
-        version=VERSION,
-        n_words=writer.n_ids,
-        n_sentences=writer.n_sentences,
-        n_documents=writer.n_documents,
-        n_types=n_types,
-        n_unknown=n_unknown,
-        n_bytes=writer.n_bytes,
-        rules=RULES,
-        unicode=unicodedata.unidata_version,
-        options=options,
-        sources=sources,
-    )
-
-
-def _read_meta(folder: Path) -> Meta:
-    path = folder / META
-    if not path.is_file():
-        raise BadFile(f"No {META} in {folder}; found {listed(sorted(file.name for file in folder.glob('*')))}.")
-    try:
-        meta = Meta(**json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
-        raise BadFile(f"{path} is damaged: {error}.") from None
-    if meta.version != VERSION:
-        raise BadFile(f"{path} is of version {meta.version!r}; this polyseme reads {VERSION}.")
-    numbers = (meta.n_words, meta.n_sentences, meta.n_documents, meta.n_types)
-    if not all(isinstance(number, int) and number > 0 for number in numbers):
-        raise BadFile(f"{path} is damaged: its counts of words, sentences, documents and types are {numbers}.")
-    return meta

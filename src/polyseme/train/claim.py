@@ -1,0 +1,70 @@
+"""A run's folder belongs to what it was begun with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from polyseme.errors import BadFile, Mistake
+from polyseme.files import write_file
+
+RUN = "run.json"
+
+
+def refuse_strangers(out: Path) -> None:
+    """A folder with files that no run of ours left there is not worked in: some would be in the way, and be lost."""
+    if out.is_dir() and not (out / RUN).is_file() and any(path.name != ".lock" for path in out.iterdir()):
+        raise Mistake(f"{out} holds files of its own. A run wants a new or empty folder: choose another with --out.")
+    if out.exists() and not out.is_dir():
+        raise Mistake(f"{out} is a file; a run wants a folder. Choose another with --out.")
+
+
+def claim(out: Path, facts: dict[str, Any], learned: Iterable[str], prepared: Iterable[str] = ()) -> None:
+    """Write down what this run is, or compare with what was begun here.
+
+    Until one of the files `learned` is there it may change; then what was `prepared` for it is made anew.
+    """
+    facts = json.loads(json.dumps(facts))
+    begun = _read(out / RUN) if (out / RUN).exists() else None
+    if begun == facts:
+        return
+    if begun is not None and any((out / name).exists() for name in learned):
+        raise Mistake(
+            f"{out} was begun with other settings: {'; '.join(_differences(begun, facts))}. "
+            "Give the same to go on, or choose another folder with --out."
+        )
+    for name in prepared:
+        if (out / name).is_dir():
+            shutil.rmtree(out / name)
+        else:
+            (out / name).unlink(missing_ok=True)
+    write_file(out / RUN, json.dumps(facts, indent=1))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads(path.read_bytes())
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict):
+        raise BadFile(f"{path} is damaged, so it cannot be told what this run is. Choose another folder with --out.")
+    return facts
+
+
+def _differences(begun: dict[str, Any], now: dict[str, Any], place: str = "") -> list[str]:
+    """What was said then and what is said now.
+
+    >>> _differences({"recipe": {"epochs": 50}}, {"recipe": {"epochs": 49}})
+    ['recipe.epochs was 50, is 49']
+    """
+    found = []
+    for name in dict.fromkeys([*begun, *now]):
+        one, other, at = begun.get(name), now.get(name), f"{place}{name}"
+        if isinstance(one, dict) and isinstance(other, dict):
+            found += _differences(one, other, f"{at}.")
+        elif one != other:
+            found.append(f"{at} was {json.dumps(one)}, is {json.dumps(other)}")
+    return found
