@@ -1,6 +1,6 @@
 """How fast a biLM learns: our LSTM and losses against a plain loop of cells with the full softmax.
 
-    python bench/elmo_pretrain.py --rounds 5
+    python bench/elmo_pretrain.py --rounds 12
 
 Two layers of 1024 units projected to 256, two directions, 32 rows of 20 words, 30,000 words, 2,048 samples; words come
 from a table, so that only what differs is measured. A step is forward, backward and Adagrad. Contestants take turns;
@@ -63,7 +63,7 @@ def unrolled(lstm: ProjectedLstm, inputs: Tensor) -> Tensor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=12)
     rounds = parser.parse_args().rounds
     torch.manual_seed(0)
     model = Model()

@@ -1,7 +1,8 @@
 """Rows of equal length through a projected, clipped LSTM, with the backward pass written by hand.
 
 Autograd through a loop of cells adds to every weight's gradient at every step. Here the loop carries only what one
-step needs from its neighbour; all weight gradients are single products over the whole window afterwards.
+step needs from its neighbour; all weight gradients are single products over the whole window afterwards. tanh(x) is
+2 * sigmoid(2x) - 1 throughout: torch's tanh takes four times as long as its sigmoid.
 """
 
 from typing import Any
@@ -52,18 +53,20 @@ class _Unroll(torch.autograd.Function):
         squashed = inputs.new_empty(steps, rows, units)  # tanh(cell), then times the output gate
         before = inputs.new_empty(steps, rows, units)
         outputs = inputs.new_empty(steps, rows, weight_projection.shape[0])
-        recurrent, projection = packed_for(weight_hidden), weight_projection.t()
+        recurrent, projection = packed_for(weight_hidden), packed_for(weight_projection)
         previous, memory = hidden, cell
         for step in range(steps):
             gate = gates[step].add_(recurrent(previous))
-            gate[:, : 3 * units].sigmoid_()
-            gate[:, 3 * units :].tanh_()
             take_in, forget, let_out, candidate = torch.split(gate, units, 1)
+            candidate.mul_(2)
+            gate.sigmoid_()
+            candidate.mul_(2).sub_(1)
             torch.mul(forget, memory, out=cells[step])
             memory = cells[step].addcmul_(take_in, candidate).clamp_(-cell_clip, cell_clip)
-            torch.tanh(memory, out=squashed[step])
+            torch.mul(memory, 2, out=squashed[step]).sigmoid_().mul_(2).sub_(1)
             torch.mul(let_out, squashed[step], out=before[step])
-            previous = torch.mm(before[step], projection, out=outputs[step]).clamp_(-projection_clip, projection_clip)
+            torch.clamp(projection(before[step]), -projection_clip, projection_clip, out=outputs[step])
+            previous = outputs[step]
         ctx.save_for_backward(
             inputs,
             hidden,
@@ -106,10 +109,10 @@ class _Unroll(torch.autograd.Function):
         )  # where a clip held, nothing flows
         grad_projected = grad_outputs.clone()
         grad_hidden, grad_cell = torch.zeros_like(hidden), torch.zeros_like(cell)
-        backwards = packed_for(weight_hidden.t())
+        backwards, projected = packed_for(weight_hidden.t()), packed_for(weight_projection.t())
         for step in reversed(range(len(cells))):
             grad_projected[step].add_(grad_hidden).mul_(output_free[step])
-            grad_before = grad_projected[step] @ weight_projection
+            grad_before = projected(grad_projected[step])
             grad_cell.addcmul_(grad_before, through_cell[step]).mul_(cell_free[step])
             gate = slopes[step].view(-1, 4, units)
             gate[:, :2].mul_(grad_cell.unsqueeze(1))
