@@ -59,7 +59,7 @@ def test_killed_between_the_stages_it_goes_on_and_ends_with_the_same_weights(sav
 
     encoder = saved("awd")
     runs = [FitRun("classify", table, encoder, tmp_path / name, SETTINGS, before=Domain(1)) for name in ("a", "b")]
-    for stage in ("Training", "Fitting"):
+    for stage in ("Pretraining", "Fitting"):
         with pytest.raises(Killed):
             runs[0].run(die_at(stage))
     for run in runs:
