@@ -5,8 +5,9 @@
 FOLDER is a BERT in the Hugging Face layout; LABELLED has a text and a class a row, of which the first --rows are used.
 transformers' Trainer runs at its defaults (8 rows a step, padded to the longest of them) with the batches of its own
 DataCollatorWithPadding, and its pipeline at its own (one text at a time). Both sides start with strings and a loaded
-model. Frozen means that the head alone learns, for three epochs; nothing is found in a cache, ours is switched off. --whole
-also asks, with all rows of the file, what five epochs over a frozen encoder cost beside one pass of the encoder alone.
+model. Frozen means that the head alone learns, for three epochs; nothing is found in a cache, ours is switched off.
+--whole also asks, with all rows of the file, what five epochs over a frozen encoder cost beside one pass of the
+encoder alone.
 """
 
 import argparse
@@ -47,7 +48,9 @@ def main() -> None:
         "polyseme": lambda: ours(options.folder, data, "frozen"),
         "transformers' Trainer": lambda: theirs(options.folder, data, names, "frozen"),
     })  # fmt: skip
-    fitted = fit(polyseme.load(options.folder), "classify", data.take(range(64)), settings(tune="full", epochs=1))
+    fitted = fit(
+        polyseme.load(options.folder), "classify", data.take(range(min(64, len(data)))), settings(tune="full", epochs=1)
+    )
     pipe = pipeline(options.folder, len(names))
     measure("prediction", data, options.rounds, {
         "polyseme": lambda: timed(lambda: fitted.predict(data.inputs)),
