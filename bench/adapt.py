@@ -48,9 +48,8 @@ def main() -> None:
         "polyseme": lambda: ours(options.folder, data, "frozen"),
         "transformers' Trainer": lambda: theirs(options.folder, data, names, "frozen"),
     })  # fmt: skip
-    fitted = fit(
-        polyseme.load(options.folder), "classify", data.take(range(min(64, len(data)))), settings(tune="full", epochs=1)
-    )
+    few = data.take(range(min(64, len(data))))
+    fitted = fit(polyseme.load(options.folder), "classify", few, settings(tune="full", epochs=1))
     pipe = pipeline(options.folder, len(names))
     measure("prediction", data, options.rounds, {
         "polyseme": lambda: timed(lambda: fitted.predict(data.inputs)),
