@@ -40,14 +40,21 @@ def format_named(name: str) -> ModuleType:
     return import_module(f"polyseme.formats.{name}")
 
 
-def save(pretrained: Pretrained, path: str | Path, format: str | None = None, force: bool = False) -> None:
-    """Write a Pretrained, all of it or nothing; by default as a folder of ours, which for BERT is Hugging Face's."""
-    format = format or ("hf_bert" if pretrained.encoder.family == "bert" else "native")
+def save(
+    pretrained: Pretrained, path: str | Path, format: str | None = None, force: bool = False, weights: str = "float32"
+) -> None:
+    """Write a Pretrained, all of it or nothing; by default as a folder of ours, which for BERT is Hugging Face's.
+
+    weights="float16" or "int8", for format="native" alone, makes a folder of half or a quarter of the size.
+    """
+    format = format or ("hf_bert" if pretrained.encoder.family == "bert" and weights == "float32" else "native")
+    if weights != "float32" and format != "native":
+        raise Mistake(f"weights={weights!r} is for format='native'; {format!r} has a layout that others read.")
     module, path = format_named(format), Path(path)
     if path.suffix == ".gz" and format not in _FOLDERS:
         raise Mistake(f"{path.name}: files are written unpacked. Leave .gz off, and pack it afterwards.")
     with new_folder(path, force) if format in _FOLDERS else new_file(path, force) as temporary:
-        module.write(pretrained, temporary)
+        module.write(pretrained, temporary, **({"weights": weights} if weights != "float32" else {}))
 
 
 def model_path(path: Path) -> Path:

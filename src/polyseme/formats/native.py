@@ -13,6 +13,7 @@ from polyseme.encoders import Family, Pretrained, family
 from polyseme.errors import BadFile, listed
 from polyseme.files import write_file
 from polyseme.formats import provenance
+from polyseme.formats.fewer_bits import Weights, smaller, whole
 from polyseme.formats.tensors import fill, under
 
 NAME = "polyseme"
@@ -49,7 +50,7 @@ def read(path: Path) -> Pretrained:
     n_named, n_there = kind.n_wanted(tokenizer, settings) if kind.n_wanted else (0, 0)
     if n_named != n_there:
         raise BadFile(f"{path}: its vocabulary has {n_named} words, its weights {n_there}. Copy those of one model.")
-    tensors = _tensors(path / "model.safetensors")
+    tensors = whole(_tensors(path / "model.safetensors"), source)
     parts = {"encoder.": encoder, **({"lm.": lm} if lm is not None else {})}
     if extra := [name for name in tensors if not name.startswith(tuple(parts))]:
         raise BadFile(f"{source} has {listed(extra)}, which its config.json does not speak of. Copy both of one model.")
@@ -58,7 +59,7 @@ def read(path: Path) -> Pretrained:
     return Pretrained(tokenizer, encoder.eval(), provenance.read(path), lm)
 
 
-def write(pretrained: Pretrained, path: Path) -> None:
+def write(pretrained: Pretrained, path: Path, weights: Weights = "float32") -> None:
     """Write into a folder that is there; `polyseme.save` makes one that appears all at once."""
     encoder = pretrained.encoder
     config = NativeConfig(
@@ -71,7 +72,7 @@ def write(pretrained: Pretrained, path: Path) -> None:
         for part, module in parts.items()
         for name, tensor in module.state_dict().items()
     }
-    save_file(tensors, path / "model.safetensors")
+    save_file(smaller(tensors, weights), path / "model.safetensors")
     pretrained.tokenizer.write(path)
     provenance.write(pretrained.provenance, path)
 
