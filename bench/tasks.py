@@ -16,7 +16,7 @@ from pathlib import Path
 FULL, MIX = "--tune full", "--layers mix --tune frozen"
 
 ROWS = {
-    "sst2-full": f"classify sst2/train.csv --test sst2/dev.csv {FULL} --epochs 2",
+    "sst2-full": f"classify sst2/train.csv --test sst2/dev.csv {FULL}",
     "sst2-mix": f"classify sst2/train.csv --test sst2/dev.csv {MIX} --epochs 5",
     "trec-full": f"classify trec/train.csv --test trec/test.csv {FULL} --epochs 4 --label label",
     "trec-mix": f"classify trec/train.csv --test trec/test.csv {MIX} --label label",
