@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from polyseme.errors import Mistake
+from polyseme.lens.in_context import directions
+from polyseme.lens.senses import central, group, telling_words
+from polyseme.text.mentions import mentions
+
+
+def clouds(sizes, spread=0.3, width=20, seed=0):
+    """Points around as many middles, and which middle each belongs to."""
+    draw = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    middles = draw.standard_normal((len(sizes), width)) + 2  # 2: what all have in common
+    return directions(middles[truth] + spread * draw.standard_normal((len(truth), width))), truth
+
+
+def test_groups_that_are_apart_are_found_with_their_number():
+    rows, truth = clouds([20, 60, 40])
+    found = group(rows)
+    assert found.n == 3
+    assert adjusted_rand_score(truth, found.labels) == 1
+    assert np.bincount(found.labels).tolist() == [60, 40, 20]  # the largest first
+    assert found.apart
+    assert found.stability > 0.9
+    assert found.verdict().startswith("3 groups, clear")
+
+
+def test_one_cloud_is_said_to_be_one_sense():
+    rows, _ = clouds([120], spread=1.0)
+    found = group(rows)
+    assert not found.apart
+    assert found.verdict().startswith("No sign of more than one sense")
+
+
+def test_as_many_senses_as_are_asked_for():
+    rows, _ = clouds([30, 30])
+    assert group(rows, n_senses=4).n == 4
+    with pytest.raises(Mistake, match="60 senses of 60 occurrences cannot be"):
+        group(rows, n_senses=60)
+
+
+def test_the_same_seed_gives_the_same_groups():
+    rows, _ = clouds([30, 30], spread=1.5)
+    assert np.array_equal(group(rows, seed=3).labels, group(rows, seed=3).labels)
+
+
+def test_too_few_occurrences_are_not_grouped():
+    with pytest.raises(Mistake, match="There are 9 occurrences; 10 are the least"):
+        group(np.eye(9, dtype=np.float32))
+
+
+def test_the_most_central_occurrence_is_nearest_to_the_middle():
+    rows, _ = clouds([30, 30])
+    labels = group(rows).labels
+    middle = rows[labels == 0].mean(0) - rows.mean(0)
+    centred = directions(rows - rows.mean(0))
+    wanted = max(np.flatnonzero(labels == 0), key=lambda place: centred[place] @ middle)
+    best = central(rows, labels, 0, n=2)
+    assert len(best) == 2
+    assert all(labels[place] == 0 for place in best)
+    assert centred[best[0]] @ middle == pytest.approx(centred[wanted] @ middle, abs=0.02)
+
+
+def test_words_tell_a_sense_when_the_others_lack_them():
+    texts = ["a bank by the river", "the bank of a river", "the river bank"] * 3
+    texts += ["money in the bank", "the bank has money", "a bank lends money"] * 3
+    labels = np.repeat([0, 1], 9)
+    found = mentions(texts, "bank")
+    assert telling_words(found, labels, 0)[0] == "river"
+    assert telling_words(found, labels, 1)[0] == "money"
+    assert "the" not in telling_words(found, labels, 0)
