@@ -50,7 +50,8 @@ def place(tmp_path_factory):
     rows = "".join(f"{word} {' '.join(str(hash((word, i)) % 97 / 97) for i in range(8))}\n" for word in WORDS)
     (place / "glove.txt").write_text(rows)
     draw = [
-        f"The {WORDS[4 + i % 5]} had a crack in the {WORDS[i % 7]} at night. It was {WORDS[i % 20]}." for i in range(60)
+        f"The {WORDS[4 + i % 5]} had a crack in the {WORDS[5 + i % 7]} at night. It was {WORDS[5 + i % 14]}."
+        for i in range(60)
     ]
     (place / "corpus.txt").write_text("\n\n".join(draw))
     (place / "train.conll").write_text(tagged(40))

@@ -20,6 +20,7 @@ _LEAST = 10  # mentions, below which a grouping says nothing
 _N_REFERENCES, _N_HALVES = 5, 10
 _AROUND = 8  # words on either side that may tell a sense
 _PRIOR = 0.5  # of a word's count in either part, when parts are compared
+_SURE = 1.96  # standard errors by which a word must be more frequent around a sense
 
 Labels = NDArray[np.int64]
 
@@ -94,7 +95,7 @@ def telling_words(mentions: Sequence[Mention], labels: Labels, sense: int, n: in
         for word, count in inside.items()
         if count > 1 and any(map(str.isalpha, word))
     }
-    best = sorted((word for word in scores if scores[word] > 1), key=lambda word: (-scores[word], word))
+    best = sorted((word for word in scores if scores[word] > _SURE), key=lambda word: (-scores[word], word))
     return best[:n]
 
 
