@@ -4,7 +4,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from polyseme.errors import Mistake
 from polyseme.lens.in_context import directions
-from polyseme.lens.senses import central, group, telling_words
+from polyseme.lens.senses import central, forms, group, telling_words
 from polyseme.text.mentions import mentions
 
 
@@ -71,3 +71,8 @@ def test_words_tell_a_sense_when_the_others_lack_them():
     assert telling_words(found, labels, 0)[0] == "river"
     assert telling_words(found, labels, 1)[0] == "money"
     assert "the" not in telling_words(found, labels, 0)
+
+
+def test_the_forms_of_a_sense_are_counted():
+    found = mentions(["a crack", "Crack !", "it cracks", "it cracks"], "crack", ["cracks"])
+    assert forms(found, np.array([0, 0, 0, 1]), 0) == {"crack": 2, "cracks": 1}

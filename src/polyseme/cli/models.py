@@ -24,12 +24,13 @@ def one(path: Path) -> Pretrained:
 
 
 def names(paths: Sequence[Path]) -> list[str]:
-    """The last parts of the paths, as many as it takes to tell them apart.
+    """The last parts of the paths, as many as it takes to tell them apart; "model" is no name.
 
-    >>> names([Path("runs/a/bert"), Path("runs/b/bert")]), names([Path("runs/bert"), Path("glove.txt")])
+    >>> names([Path("runs/a/bert"), Path("runs/b/bert")]), names([Path("runs/bert/model"), Path("glove.txt")])
     (['a/bert', 'b/bert'], ['bert', 'glove.txt'])
     """
-    parts = [path.absolute().parts for path in paths]
+    absolute = [path.absolute() for path in paths]
+    parts = [(path.parent if path.name == "model" else path).parts for path in absolute]
     for n in range(1, max(map(len, parts), default=0) + 1):
         found = ["/".join(part[-n:]) for part in parts]
         if len(set(found)) == len(found):

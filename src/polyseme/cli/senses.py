@@ -126,7 +126,8 @@ def _print_corpus(word: str, views: Sequence[View], found: Found, n: int) -> Non
         print(f"\n{view.name}, layer {view.layer}. {view.grouping.verdict()}")
         for number, sense in enumerate(view.senses(n), 1):
             words = f"; around it: {', '.join(sense['words'])}" if sense["words"] else ""
-            print(f"  sense {number}: {sense['occurrences']} occurrences{words}")
+            forms = ", ".join(f"{form} {count}" for form, count in sense["forms"].items())
+            print(f"  sense {number}: {forms}{words}")
             for line in sense["examples"]:
                 print(f"      {_kwic(line)}")
         for number, lines in enumerate(view.nearest(n), 1):

@@ -48,8 +48,9 @@ def senses(word: str, views: Sequence[View]) -> Any:
     figure = _pyplot().Figure(figsize=(width, sum(heights) + 0.5), layout="constrained")
     figure.suptitle(f"“{word}” in {len(mentions)} contexts", color=INK, fontsize=13)
     parts = np.atleast_1d(figure.subfigures(len(heights), 1, height_ratios=heights))
+    low = min(0.9, *(float(matrix.min()) for view in views for matrix in view.asked.cosines()))
     for part, (view, start) in zip(parts, rows, strict=False):
-        _matrices(part, view, start, across)
+        _matrices(part, view, start, across, low)
     for part, view in zip(parts[len(rows) :], maps, strict=False):
         _map(part, view)
     parts[-1].text(0.01, 0.98, names, va="top", fontsize=8.5, color=INK, linespacing=1.35)
@@ -115,7 +116,7 @@ def panels(rows: Sequence[Mapping[str, Any]], across: str, values: Sequence[str]
     return figure
 
 
-def _matrices(part: Any, view: View, start: int, across: int) -> None:
+def _matrices(part: Any, view: View, start: int, across: int, low: float) -> None:
     cosines = view.asked.cosines()[start : start + across]
     part.suptitle(f"{view.name} ({view.family})" if start == 0 else "", x=0.01, ha="left", fontsize=10, color=INK)
     size = 6.5 if len(view.asked.mentions) <= 6 else 0
@@ -123,25 +124,24 @@ def _matrices(part: Any, view: View, start: int, across: int) -> None:
         if number >= len(cosines):
             axes.set_axis_off()
             continue
-        _cells(axes, cosines[number], _floor(cosines), size)
+        _cells(axes, cosines[number], low, size)
         axes.set_title(f"layer {start + number}", fontsize=8.5, color=INK, pad=3)
         ticks = range(len(cosines[number]))
         axes.set_xticks(ticks, [str(tick + 1) for tick in ticks], fontsize=7)
         axes.set_yticks(ticks, [str(tick + 1) for tick in ticks] if number == 0 else [], fontsize=7)
 
 
-def _floor(cosines: Sequence[Array]) -> float:
-    return min(0.0, float(min(rows.min() for rows in cosines)))
-
-
 def _cells(axes: Any, rows: Array, low: float, size: float) -> None:
-    axes.imshow(rows, cmap="Blues", vmin=low, vmax=1.15)  # the darkest blue would hide the numbers
+    high = 1 + 0.15 * (1 - low)  # the darkest blue would hide the numbers
+    axes.imshow(rows, cmap="Blues", vmin=low, vmax=high)
     axes.tick_params(length=0, colors=INK)
     axes.spines[:].set_visible(False)
     for i, row in enumerate(rows if size else []):
         for j, value in enumerate(row):
             shown = f"{value:.2f}".replace("0.", ".", 1) if value < 0.995 else "1"
-            axes.text(j, i, shown, ha="center", va="center", fontsize=size, color="white" if value > 0.8 else INK)
+            axes.text(
+                j, i, shown, ha="center", va="center", fontsize=size, color="white" if value > (low + high) / 2 else INK
+            )
 
 
 def _map(part: Any, view: View) -> None:

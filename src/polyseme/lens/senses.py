@@ -81,22 +81,27 @@ def central(rows: Array, labels: Labels, sense: int, n: int = 3) -> list[int]:
 
 
 def telling_words(mentions: Sequence[Mention], labels: Labels, sense: int, n: int = 6) -> list[str]:
-    """Words around the occurrences of a sense that stand less often around the others: log odds over their error.
+    """Words around the occurrences of a sense that stand more often there than around the others, by their odds.
 
-    As Monroe et al. (2008) compare two texts; a word counts once an occurrence, and in two of them at the least.
+    Only those whose log odds differ by more than chance; a word counts once an occurrence, and in two at the least.
     """
-    around = [_around(mention) for mention in mentions]
     inside, outside = Counter[str](), Counter[str]()
-    for words, label in zip(around, labels.tolist(), strict=True):
-        (inside if label == sense else outside).update(words)
+    for mention, label in zip(mentions, labels.tolist(), strict=True):
+        (inside if label == sense else outside).update(_around(mention))
     n_inside, n_outside = int((labels == sense).sum()), int((labels != sense).sum())
-    scores = {
-        word: _z(count, n_inside, outside[word], n_outside)
+    odds = {
+        word: _log_odds(count, n_inside, outside[word], n_outside)
         for word, count in inside.items()
         if count > 1 and any(map(str.isalpha, word))
     }
-    best = sorted((word for word in scores if scores[word] > _SURE), key=lambda word: (-scores[word], word))
-    return best[:n]
+    sure = [word for word, (difference, error) in odds.items() if difference > _SURE * error]
+    return sorted(sure, key=lambda word: (-odds[word][0], word))[:n]
+
+
+def forms(mentions: Sequence[Mention], labels: Labels, sense: int) -> dict[str, int]:
+    """How often a sense has each form of the word: groups may be those of forms rather than of meanings."""
+    own = [mention.word.casefold() for mention, label in zip(mentions, labels.tolist(), strict=True) if label == sense]
+    return dict(Counter(own).most_common())
 
 
 def _centred(rows: Array) -> Array:
@@ -145,8 +150,8 @@ def _around(mention: Mention) -> set[str]:
     return {word.casefold() for word in near}
 
 
-def _z(count: int, n: int, other: int, n_other: int) -> float:
-    """The difference of the log odds, in standard errors."""
+def _log_odds(count: int, n: int, other: int, n_other: int) -> tuple[float, float]:
+    """The difference of two log odds and its standard error."""
     cells = [count + _PRIOR, n - count + _PRIOR, other + _PRIOR, n_other - other + _PRIOR]
-    odds = math.log(cells[0] / cells[1]) - math.log(cells[2] / cells[3])
-    return odds / math.sqrt(sum(1 / cell for cell in cells))
+    difference = math.log(cells[0] / cells[1]) - math.log(cells[2] / cells[3])
+    return difference, math.sqrt(sum(1 / cell for cell in cells))

@@ -12,7 +12,7 @@ from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.lens.in_context import Tell, silent
 from polyseme.lens.occurrences import Occurrences
-from polyseme.lens.senses import Grouping, central, group, telling_words
+from polyseme.lens.senses import Grouping, central, forms, group, telling_words
 from polyseme.text.mentions import Mention
 
 Lines = dict[str, Any]
@@ -61,6 +61,7 @@ class View:
         return [
             {
                 "occurrences": int((labels == sense).sum()),
+                "forms": forms(mentions, labels, sense),
                 "words": telling_words(mentions, labels, sense),
                 "examples": [_line(mentions[place]) for place in central(rows, labels, sense, n)],
             }
