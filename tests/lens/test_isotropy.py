@@ -38,3 +38,10 @@ def test_each_number_is_that_of_the_paper_by_hand(tiny_bert):
 def test_a_static_word_is_always_like_itself(tiny_static):
     (found,) = isotropy(tiny_static, TEXTS)
     assert found.self_similarity == pytest.approx(1)
+
+
+def test_words_without_a_vector_count_nowhere(tiny_static):
+    unknown = [to_text(f"{text.string} zebra") for text in TEXTS]
+    (one,), (other,) = isotropy(tiny_static, TEXTS), isotropy(tiny_static, [*unknown, to_text("zebra zebra")])
+    assert other.intra_sentence == pytest.approx(one.intra_sentence, abs=1e-6)
+    assert other.self_similarity == pytest.approx(one.self_similarity, abs=1e-6)

@@ -11,20 +11,19 @@ import typer
 LISTS = ("--model", "-m", "--layers")
 
 KINDS = {
-    "wic": "does a word mean the same in two sentences? DATA: WiC, a threshold is chosen on it; --test",
-    "wsd": "1-NN sense disambiguation. DATA: SemCor-like jsonl; --test; --inventory for the first senses",
-    "probe": "linear probes with control tasks. DATA: tagged words (CoNLL, CoNLL-U); --test; --label",
-    "isotropy": "cosines of random words, of a word with itself, within sentences. DATA: text",
-    "cka": "how alike the layers of two models are, such as before and after fine-tuning. DATA: text; --layers",
-    "pairs": "minimal pairs, by any language model. DATA: BLiMP's files or their folder",
-    "similarity": "word similarity sets. DATA: two words and a number a line",
-    "neighbours": "the words of a text nearest to --word in --sentence. DATA: text; --layer",
+    "wic": "does a word mean the same in two sentences? DATA: WiC; --test",
+    "wsd": "senses by the nearest neighbour. DATA: SemCor as jsonl; --test; --inventory",
+    "probe": "linear probes, control tasks. DATA: CoNLL, CoNLL-U; --test; --label",
+    "isotropy": "mean cosines of words, random and their own. DATA: text",
+    "cka": "how alike the layers of two models are. DATA: text; --layers",
+    "pairs": "minimal pairs, by language models. DATA: BLiMP's folder or files",
+    "similarity": "word similarity. DATA: two words and a number a line",
+    "neighbours": "words nearest to --word in --sentence. DATA: text; --layer",
 }
-_HELP = "What to measure: " + "; ".join(f"{kind}: {purpose}" for kind, purpose in KINDS.items()) + "."
 
 
 def run(
-    kind: str = typer.Argument(help=_HELP),
+    kind: str = typer.Argument(help="What to measure: a kind from the list above."),
     data: list[Path] = typer.Argument(help="What to measure on, as the kind says; several files where it can be."),
     model: list[Path] = typer.Option(..., "--model", "-m", help="Models of any known format, or fitted models."),
     test: Path | None = typer.Option(None, help="wic, wsd, probe: what is measured on; DATA is learned from."),
@@ -67,6 +66,9 @@ def run(
         print(table(result.rows))
         if out:
             print(out)
+
+
+run.__doc__ = f"{run.__doc__}\n\n\b\n" + "\n".join(f"{kind:<11} {purpose}" for kind, purpose in KINDS.items())
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import typer
 
 from polyseme.cli.lens import KINDS
@@ -125,12 +126,11 @@ def _cka(asked: Asked, models: Models, stages: Stages) -> Result:
     matrix = cka(one, other, _texts(asked), asked.layers or None, stages.of("Comparing"))
     numbers = asked.layers or range(max(matrix.shape))
     rows = [
-        {"layer": numbers[i], other_name: numbers[j], "cka": float(matrix[i, j])}
-        for i in range(matrix.shape[0])
-        for j in range(matrix.shape[1])
+        {"layer": numbers[i], "other_layer": numbers[j], "cka": float(value)}
+        for (i, j), value in np.ndenumerate(matrix)
     ]
-    rows = [{f"{name}": row.pop("layer"), **row} for row in rows]
-    return Result(rows, lambda: pictures.heat(matrix.astype("float32"), "Linear CKA", name, other_name))
+    said = [f"layer is that of {name}, other layer that of {other_name}"]
+    return Result(rows, lambda: pictures.heat(matrix.astype(np.float32), "Linear CKA", name, other_name), said)
 
 
 def _pairs(asked: Asked, models: Models, stages: Stages) -> Result:
@@ -202,8 +202,6 @@ def _texts(asked: Asked) -> list[Text]:
 
 
 def _sample(examples: Sequence[Any], limit: int, seed: int) -> list[Any]:
-    import numpy as np
-
     from polyseme.text.order import shuffled
 
     if limit >= len(examples):

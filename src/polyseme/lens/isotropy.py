@@ -68,8 +68,9 @@ class _Sums:
         sizes = np.diff(starts, append=len(of_text))
         means = directions(np.add.reduceat(layer, starts))
         cosines = (rows * means.repeat(sizes, 0)).sum(1)
-        self.within += float((np.add.reduceat(cosines, starts) / sizes).sum())
-        self.n_sentences += len(starts)
+        known = np.add.reduceat(rows.any(1).astype(int), starts)
+        self.within += float((np.add.reduceat(cosines, starts) / np.maximum(known, 1)).sum())
+        self.n_sentences += int((known > 0).sum())
 
     def found(self, layer: int) -> Isotropy:
         random = _mean_cosine(self.random[self.random.any(1)])

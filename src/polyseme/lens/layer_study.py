@@ -50,12 +50,12 @@ def layers_of(
     for name, chosen in _choices(widths):
         scores = []
         for seed in range(seeds):
-            place = out / f"{name.replace(' ', '-')}-seed-{seed}"
+            place = _place(out, name, seed)
             values = {"tune": "frozen", **(settings or {}), **chosen, "seed": seed}
             run = FitRun(task, data, encoder, place, values, test=test, limit=limit, columns=columns)
             scores.append(score_of(run.run(_named(name, tell))))
         values_of = [value for _, value in scores]
-        weights = _weights(out / f"{name.replace(' ', '-')}-seed-0") if name == "learned mix" else None
+        weights = _weights(_place(out, name, 0)) if name == "learned mix" else None
         found.append(Choice(name, float(np.mean(values_of)), *_interval(values_of), scores[0][0], weights))
     write_file(out / RESULT, json.dumps([asdict(one) for one in found], indent=1))
     return found
@@ -69,6 +69,10 @@ def _choices(widths: Sequence[int]) -> list[tuple[str, dict[str, Any]]]:
         return each
     return [*each, ("equal mix", {"layers": "mix", "mix_penalty": _EQUAL}),
             ("learned mix", {"layers": "mix", "mix_penalty": _LEARNED})]  # fmt: skip
+
+
+def _place(out: Path, name: str, seed: int) -> Path:
+    return out / f"{name.replace(' ', '-')}-seed-{seed}"
 
 
 def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:

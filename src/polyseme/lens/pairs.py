@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
@@ -42,18 +43,9 @@ def minimal_pairs(
     """
     if not pairs:
         raise Mistake("There are no pairs of sentences to compare.")
-    texts = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
-    scores = []
-    for one in score(pretrained, texts, within_word):
-        scores.append(one)
-        tell(len(scores), len(texts))
-    ways = list(scores[0].nll)
-    losses = np.array([[one.nll[way] for way in ways] for one in scores])  # (sentences, ways)
-    right = losses[0::2] < losses[1::2]  # (pairs, ways)
-    together = losses[0::2].sum(1) < losses[1::2].sum(1)
-    unknown = np.array(
-        [good.n_unknown + bad.n_unknown > 0 for good, bad in zip(scores[0::2], scores[1::2], strict=True)]
-    )
+    losses, ways, unknown = _losses(pretrained, pairs, within_word, tell)
+    right = losses[0] < losses[1]  # (pairs, ways)
+    together = losses[0].sum(1) < losses[1].sum(1)
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, pair in enumerate(pairs):
         places[pair.paradigm].append(place)
@@ -74,6 +66,21 @@ def chosen(pairs: Sequence[MinimalPair], limit: int | None, seed: int = 0) -> li
         of_each[pair.paradigm].append((seed_for(seed, place), place))
     kept = sorted(place for draws in of_each.values() for _, place in sorted(draws)[:limit])
     return [pairs[place] for place in kept]
+
+
+def _losses(
+    pretrained: Pretrained, pairs: Sequence[MinimalPair], within_word: bool, tell: Tell
+) -> tuple[NDArray[np.float64], list[str], NDArray[np.bool_]]:
+    """(2, pairs, ways) of the good and the bad sentences; the ways; (pairs,) whether a word in either is unknown."""
+    texts = [*(pair.good for pair in pairs), *(pair.bad for pair in pairs)]
+    scores = []
+    for one in score(pretrained, texts, within_word):
+        scores.append(one)
+        tell(len(scores), len(texts))
+    ways = list(scores[0].nll)
+    losses = np.array([[one.nll[way] for way in ways] for one in scores])
+    unknown: NDArray[np.bool_] = np.array([one.n_unknown > 0 for one in scores])
+    return losses.reshape(2, len(pairs), len(ways)), ways, unknown[: len(pairs)] | unknown[len(pairs) :]
 
 
 def _all(found: list[Paradigm]) -> Paradigm:
