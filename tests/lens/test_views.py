@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyseme.errors import Mistake
-from polyseme.lens import pictures
+from polyseme.lens import pictures, sense_pictures
 from polyseme.lens.views import View
 from polyseme.text.mentions import mentions
 
@@ -50,11 +50,12 @@ def test_a_word_without_a_vector_is_told(tiny_static):
 
 def test_pictures_are_drawn_and_whole(tiny_bert, tiny_static, tmp_path):
     pytest.importorskip("matplotlib")
-    figure = pictures.senses("crack", [view(tiny_static), view(tiny_bert)])
+    figure = sense_pictures.draw("crack", [view(tiny_static), view(tiny_bert)])
     for kind in ("png", "svg"):
         pictures.save(figure, tmp_path / f"senses.{kind}")
         assert (tmp_path / f"senses.{kind}").stat().st_size > 5000
     assert len([axes for part in figure.subfigs for axes in part.axes if axes.images]) == 4  # 1 + 3 layers
+    pictures.save(sense_pictures.draw("crack", [view(tiny_static)]), tmp_path / "static.png")
 
 
 def test_what_is_no_picture_is_told_before_the_work(tmp_path):

@@ -108,7 +108,7 @@ def _probe(asked: Asked, models: Models, stages: Stages) -> Result:
         )
         if found.unconverged:
             said.append(f"{name}: {found.unconverged} probes were stopped before they had learned all they can")
-    return Result(rows, lambda: pictures.curves(rows, "accuracy", "Linear probes"), said)
+    return Result(rows, lambda: pictures.curves(rows, "accuracy", "Linear probes", "control"), said)
 
 
 def _isotropy(asked: Asked, models: Models, stages: Stages) -> Result:
@@ -116,7 +116,7 @@ def _isotropy(asked: Asked, models: Models, stages: Stages) -> Result:
 
     texts = _texts(asked)
     rows = [_named(name, row) for name, model in models for row in isotropy(model, texts, asked.seed, stages.of(name))]
-    return Result(rows, lambda: pictures.curves(rows, "self_adjusted", "Self-similarity, less that of random words"))
+    return Result(rows, lambda: pictures.curves(rows, "self_similarity", "A word with itself elsewhere", "random"))
 
 
 def _cka(asked: Asked, models: Models, stages: Stages) -> Result:
@@ -136,8 +136,8 @@ def _cka(asked: Asked, models: Models, stages: Stages) -> Result:
 def _pairs(asked: Asked, models: Models, stages: Stages) -> Result:
     from dataclasses import replace
 
-    from polyseme.lens.pairs import ALL, minimal_pairs
     from polyseme.lens.pairs import chosen as some
+    from polyseme.lens.pairs import minimal_pairs
     from polyseme.tasks.minimal_pairs import read_minimal_pairs
 
     pairs = some([pair for path in asked.data for pair in read_minimal_pairs(path).examples], asked.limit, asked.seed)
@@ -148,9 +148,11 @@ def _pairs(asked: Asked, models: Models, stages: Stages) -> Result:
         for row in minimal_pairs(model, pairs, asked.within_word, stages.of(name)):
             facts = _named(name, row)
             rows.append({**{key: value for key, value in facts.items() if key != "ways"}, **facts["ways"]})
-    shown = [{**row, "name": f"{row['paradigm']} · {row['model']}"} for row in rows]
-    last = [row for row in shown if row["paradigm"] == ALL]
-    return Result(rows, lambda: pictures.bars([*shown[: -len(last)], *last], "name", "accuracy", "Minimal pairs"))
+    order = list(dict.fromkeys(row["paradigm"] for row in rows))
+    shown = sorted(rows, key=lambda row: order.index(row["paradigm"]))  # models side by side
+    several = len({row["model"] for row in rows}) > 1
+    shown = [{**row, "name": f"{row['paradigm']} · {row['model']}" if several else row["paradigm"]} for row in shown]
+    return Result(rows, lambda: pictures.bars(shown, "name", "accuracy", "Minimal pairs"))
 
 
 def _similarity(asked: Asked, models: Models, stages: Stages) -> Result:

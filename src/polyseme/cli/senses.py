@@ -43,7 +43,7 @@ def run(
     that, and what senses it has there."""
     from polyseme.cli import models
     from polyseme.cli.progress import Stages
-    from polyseme.lens import pictures
+    from polyseme.lens import pictures, sense_pictures
     from polyseme.lens.views import View
     from polyseme.text.mentions import mentions, mentions_in_corpus
 
@@ -60,7 +60,7 @@ def run(
             for name, pretrained in (models.each(model) if model else _of_demo())
         ]
     if out:
-        pictures.save(pictures.senses(word, views), out, force)
+        pictures.save(sense_pictures.draw(word, views), out, force)
     if as_json:
         print(json.dumps(_facts(word, asked, views, found, n), ensure_ascii=False))
     else:

@@ -44,12 +44,20 @@ def run(
             case "mask-rate":
                 _refuse_without(**{"--corpus": corpus})
                 rows = _mask_rate(stages, rates, recipe, corpus, valid, changes, out, task, data, test, fit)
-                values = ["masked_loss", "masked_accuracy", *(["score"] if task else [])]
-                figure = pictures.panels(rows, "rate", values, f"{recipe}: masked in pretraining, measured at 15 %")
+                values = ["masked_loss", "masked_accuracy", *([rows[0]["score_name"]] if task else [])]
+                figure = pictures.panels(
+                    _drawn(rows), "rate", values, f"{recipe}: masked in pretraining, measured at 15 %"
+                )
             case "layers":
                 _refuse_without(**{"--encoder": encoder, "--task": task, "--data": data})
                 rows = _layers(stages, encoder, task, data, out, test, seeds, fit, limit, label)
-                figure = pictures.bars(_drawn(rows), "layers", "score", f"{encoder.name if encoder else ''}: {task}")
+                figure = pictures.bars(
+                    _drawn(rows),
+                    "layers",
+                    rows[0]["score_name"],
+                    f"{encoder.name if encoder else ''}: {task}",
+                    dots=True,
+                )
             case _:
                 raise Mistake(f"There is no study {kind!r}; there are mask-rate and layers.")
     pictures.save(figure, out / "study.png", force=True)
@@ -107,8 +115,9 @@ def _tell(stages: Any) -> Callable[[Report], None]:
 
 
 def _drawn(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without intervals where there are none."""
-    return [row if row["low"] is not None else {"layers": row["layers"], "score": row["score"]} for row in rows]
+    """The score by its own name, and without intervals where there are none."""
+    named = [{**row, row.get("score_name") or "score": row.get("score")} for row in rows]
+    return [{key: value for key, value in row.items() if value is not None} for row in named]
 
 
 def _print(rows: list[dict[str, Any]], out: Path, as_json: bool) -> None:
