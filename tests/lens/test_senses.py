@@ -4,7 +4,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from polyseme.errors import Mistake
 from polyseme.lens.in_context import directions
-from polyseme.lens.senses import central, forms, group, telling_words
+from polyseme.lens.senses import central, form_means, forms, group, telling_words, without_forms
 from polyseme.text.mentions import mentions
 
 
@@ -76,3 +76,21 @@ def test_words_tell_a_sense_when_the_others_lack_them():
 def test_the_forms_of_a_sense_are_counted():
     found = mentions(["a crack", "Crack !", "it cracks", "it cracks"], "crack", ["cracks"])
     assert forms(found, np.array([0, 0, 0, 1]), 0) == {"crack": 2, "cracks": 1}
+
+
+def test_forms_of_the_word_are_no_senses():
+    rows, truth = clouds([40, 40])
+    found = mentions(["a crack", "it cracks"] * 40, "crack", ["cracks"])  # each form has both senses
+    shift = np.where([one.word == "crack" for one in found], 1.0, -1.0)[:, None] * 2
+    rows = (rows + shift * np.eye(rows.shape[1])[0]).astype(np.float32)
+    assert adjusted_rand_score(truth, group(rows, n_senses=2).labels) < 0.1  # what the vectors show first is the form
+    means = form_means(rows, found)
+    assert adjusted_rand_score(truth, group(without_forms(rows, found, means), n_senses=2).labels) == 1
+
+
+def test_a_form_that_is_rare_has_the_mean_of_all_taken_off():
+    rows, _ = clouds([12])
+    found = mentions([*["a crack"] * 11, "it cracks"], "crack", ["cracks"])
+    means = form_means(rows, found)
+    assert set(means) == {"", "crack"}
+    np.testing.assert_allclose(without_forms(rows, found, means)[11], rows[11] - rows.mean(0), atol=1e-6)

@@ -53,13 +53,11 @@ def _matrices(part: Any, view: View, start: int, across: int, low: float) -> Non
 
 def _map(part: Any, view: View) -> None:
     """Two principal axes of the occurrences' directions, coloured by sense, with the sentences as numbers."""
-    assert view.corpus is not None
     assert view.grouping is not None
-    rows, asked = view.corpus.layers[view.layer], view.asked.layers[view.layer]
-    centre = rows.mean(0)
-    _, spread, axes_of = np.linalg.svd(rows - centre, full_matrices=False)
+    rows, asked = view.points()  # centred already
+    _, spread, axes_of = np.linalg.svd(rows, full_matrices=False)
     share = float((spread[:2] ** 2).sum() / (spread**2).sum())
-    points, given = (rows - centre) @ axes_of[:2].T, (asked - centre) @ axes_of[:2].T
+    points, given = rows @ axes_of[:2].T, asked @ axes_of[:2].T
     axes = part.subplots()
     for sense, lines in enumerate(view.senses(1)):
         own = points[view.grouping.labels == sense]

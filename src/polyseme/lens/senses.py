@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,18 @@ def group(rows: Array, most: int = 6, n_senses: int | None = None, seed: int = 0
     best = max(silhouettes, key=silhouettes.__getitem__)
     reference = max(_reference(points, k, seed + draw) for k in tried for draw in range(_N_REFERENCES))
     return Grouping(_by_size(found[best]), silhouettes, reference, _stability(points, found[best], best, seed))
+
+
+def form_means(rows: Array, mentions: Sequence[Mention]) -> dict[str, Array]:
+    """The mean of each form of the word that occurs often enough, and that of all as the form ""."""
+    names = np.array([mention.word.casefold() for mention in mentions])
+    often = [name for name, count in Counter(names.tolist()).items() if count >= _LEAST]
+    return {"": rows.mean(0), **{name: rows[names == name].mean(0) for name in often}}
+
+
+def without_forms(rows: Array, mentions: Sequence[Mention], means: Mapping[str, Array]) -> Array:
+    """The same less the mean of each one's form: else "cracks" and "cracked" are groups before any two senses are."""
+    return rows - np.stack([means.get(mention.word.casefold(), means[""]) for mention in mentions])
 
 
 def central(rows: Array, labels: Labels, sense: int, n: int = 3) -> list[int]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
-from polyseme.lens.in_context import Tell, silent
+from polyseme.lens.in_context import Array, Tell, silent
 from polyseme.lens.occurrences import Occurrences
-from polyseme.lens.senses import Grouping, central, forms, group, telling_words
+from polyseme.lens.senses import Grouping, central, form_means, forms, group, telling_words, without_forms
 from polyseme.text.mentions import Mention
 
 Lines = dict[str, Any]
@@ -45,8 +45,17 @@ class View:
         _refuse_unknown(here, name)
         if n_layers == 1 or not corpus:
             return cls(name, family, here, layer)
-        there = Occurrences.of(pretrained, corpus, tell)
-        return cls(name, family, here, layer, there, group(there.layers[layer], n_senses=n_senses, seed=seed))
+        view = cls(name, family, here, layer, Occurrences.of(pretrained, corpus, tell))
+        points, _ = view.points()
+        return replace(view, grouping=group(points, n_senses=n_senses, seed=seed))
+
+    def points(self) -> tuple[Array, Array]:
+        """(occurrences, width) that are grouped, and (sentences, width) beside them, their forms taken off."""
+        assert self.corpus is not None
+        rows, mentions = self.corpus.layers[self.layer], self.corpus.mentions
+        means = form_means(rows, mentions)
+        asked = without_forms(self.asked.layers[self.layer], self.asked.mentions, means)
+        return without_forms(rows, mentions, means), asked
 
     def mean_cosines(self) -> list[float]:
         """Of all pairs of sentences, at each layer."""
@@ -57,7 +66,7 @@ class View:
         """Of each sense how often it is, words that tell it, and its most central occurrences."""
         if self.grouping is None or self.corpus is None:
             return []
-        labels, mentions, rows = self.grouping.labels, self.corpus.mentions, self.corpus.layers[self.layer]
+        labels, mentions, (rows, _) = self.grouping.labels, self.corpus.mentions, self.points()
         return [
             {
                 "occurrences": int((labels == sense).sum()),
