@@ -57,10 +57,10 @@ def chosen(kind: str, asked: Asked, n_models: int) -> Callable[[Asked, Models, S
     if kind not in KINDS:
         raise Mistake(f"There is no kind {kind!r}; there are {', '.join(KINDS)}.{did_you_mean(kind, KINDS)}")
     measure, taken, wanted = _MEASURES[kind]
-    for name in (*_OWN, *wanted):
-        given = bool(getattr(asked, name)) or getattr(asked, name) == 0
-        option = f"--{name.replace('_', '-')}"
-        if given and name not in (*taken, *wanted) and getattr(asked, name) is not False:
+    for name in _OWN:
+        value, option = getattr(asked, name), f"--{name.replace('_', '-')}"
+        given = value is not None and value is not False and value != []  # layer 0 is one
+        if given and name not in (*taken, *wanted):
             raise typer.BadParameter(f"{option} is not for {kind}")
         if not given and name in wanted:
             raise typer.BadParameter(f"{kind} wants {option}: {KINDS[kind]}")
