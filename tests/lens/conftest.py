@@ -8,7 +8,13 @@ import torch
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.awd_lstm import AwdLstmConfig, AwdLstmEncoder, TiedDecoder
+from polyseme.encoders.bert import BertEncoder
+from polyseme.encoders.bert_config import BertConfig
+from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
+from polyseme.encoders.static import StaticConfig, StaticEncoder
 from polyseme.formats import hf_bert
+from polyseme.text.bags import BagTokenizer
+from polyseme.text.characters import CharacterTokenizer
 from polyseme.text.marked import MarkedWords
 from polyseme.text.marks import FAKE, SPECIAL
 from polyseme.text.wordpiece import WordPiece
@@ -70,3 +76,46 @@ def awd_lstm():
         return Pretrained(MarkedWords(WORDS, reverse), encoder, {}, decoder if lm else None)
 
     return make
+
+
+ORDINARY = (
+    "the a crack cracks in wall bank river was high bats fly at night spring came early good bad film it he she . , "
+    "red blue John Mary London Paris money water took place grew"
+).split()
+
+
+def tiny(family):
+    """A small random encoder that knows the words above."""
+    torch.manual_seed(1)
+    match family:
+        case "static":
+            encoder = StaticEncoder(StaticConfig(n_rows=len(ORDINARY), width=12))
+            return Pretrained(BagTokenizer(tuple(ORDINARY), None, True), encoder.eval())
+        case "elmo":
+            config = ElmoConfig(width=8, cell_width=16, n_highway=1, filters=((1, 4), (2, 8)))
+            return Pretrained(CharacterTokenizer(config.max_characters), ElmoEncoder(config).eval())
+        case "awd_lstm":
+            words = (*SPECIAL, *ORDINARY)
+            awd = AwdLstmConfig(n_words=len(words), embedding_width=6, hidden_width=10, n_layers=3)
+            return Pretrained(MarkedWords(words), AwdLstmEncoder(awd).eval())
+    tokenizer = WordPiece.train([" ".join(ORDINARY)] * 5, n_pieces=150, window=24)
+    config = BertConfig(
+        vocab_size=tokenizer.n_pieces, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=24, initializer_range=0.5,
+    )  # fmt: skip
+    return Pretrained(tokenizer, BertEncoder(config).eval())
+
+
+@pytest.fixture(scope="session", params=["static", "elmo", "awd_lstm", "bert"])
+def any_encoder(request):
+    return tiny(request.param)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert():
+    return tiny("bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_static():
+    return tiny("static")

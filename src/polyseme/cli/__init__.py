@@ -23,6 +23,9 @@ VERBS = {
     "fill": "Fill the [MASK] in a text.",
     "next": "Tell whether one text follows another.",
     "neighbors": "List the words nearest to a word.",
+    "senses": "Tell how alike a word is in several sentences, layer by layer, and what senses it has.",
+    "lens": "Measure what the layers of encoders know: senses, tags, grammar, similarity.",
+    "study": "Make a table from runs that differ in one thing: the mask rate, the layers read.",
     "convert": "Write a model of any format as a folder of ours, or as another format.",
     "inspect": "Tell what a model is, where it comes from and whether its files are whole.",
 }

@@ -1,0 +1,100 @@
+"""polyseme lens: what the layers of an encoder know, measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+LISTS = ("--model", "-m", "--layers")
+
+KINDS = {
+    "wic": "does a word mean the same in two sentences? DATA: WiC; --test",
+    "wsd": "senses by the nearest neighbour. DATA: SemCor as jsonl; --test; --inventory",
+    "probe": "linear probes, control tasks. DATA: CoNLL, CoNLL-U; --test; --label",
+    "isotropy": "mean cosines of words, random and their own. DATA: text",
+    "cka": "how alike the layers of two models are. DATA: text; --layers",
+    "pairs": "minimal pairs, by language models. DATA: BLiMP's folder or files",
+    "similarity": "word similarity. DATA: two words and a number a line",
+    "neighbours": "words nearest to --word in --sentence. DATA: text; --layer",
+}
+
+
+def run(
+    kind: str = typer.Argument(help="What to measure: a kind from the list above."),
+    data: list[Path] = typer.Argument(help="What to measure on, as the kind says; several files where it can be."),
+    model: list[Path] = typer.Option(..., "--model", "-m", help="Models of any known format, or fitted models."),
+    test: Path | None = typer.Option(None, help="wic, wsd, probe: what is measured on; DATA is learned from."),
+    inventory: Path | None = typer.Option(None, help="wsd: the senses of lemmas, the most frequent first."),
+    label: str | None = typer.Option(None, help="probe: the column of the tags, such as xpos or chunk."),
+    word: str | None = typer.Option(None, help="neighbours: the word."),
+    sentence: str | None = typer.Option(None, help="neighbours: the sentence it stands in."),
+    layer: int | None = typer.Option(None, help="neighbours: the layer; else the top."),
+    layers: list[int] = typer.Option([], "--layers", help="cka: the layers to compare; else all."),
+    limit: int | None = typer.Option(None, min=1, help="Sentences, or pairs a paradigm, chosen by the seed."),
+    lower: bool = typer.Option(False, "--lower", help="pairs: in small letters, for models that know no others."),
+    within_word: bool = typer.Option(False, "--within-word", help="pairs, BERT: as for score."),
+    n: int = typer.Option(10, "--n", "-n", min=1, help="neighbours: how many."),
+    seed: int = typer.Option(0, help="The seed of everything random."),
+    field: str = typer.Option("text", help="Where jsonl and parquet hold the text."),
+    out: Path | None = typer.Option(None, "--out", "-o", help="A picture: .png, .svg or .pdf."),
+    force: bool = typer.Option(False, "--force", help="Overwrite what is there."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON line a row."),
+) -> None:
+    """Measure what the layers of encoders know, side by side, with intervals of 95 %."""
+    from polyseme.cli import lens_kinds, models
+    from polyseme.cli.progress import Stages
+    from polyseme.lens import pictures
+
+    asked = lens_kinds.Asked(
+        data, test, inventory, label, word, sentence, layer, layers, limit, lower, within_word, n, seed, field
+    )
+    measure = lens_kinds.chosen(kind, asked, len(model))
+    pictures.check_place(out, force)
+    with Stages() as stages:
+        result = measure(asked, models.each(model), stages)
+        for line in result.said:
+            stages.say(line)
+    if out:
+        pictures.save(result.picture(), out, force)
+    for row in result.rows:
+        if as_json:
+            print(json.dumps(row, ensure_ascii=False))
+    if not as_json:
+        print(table(result.rows))
+        if out:
+            print(out)
+
+
+run.__doc__ = f"{run.__doc__}\n\n\b\n" + "\n".join(f"{kind:<11} {purpose}" for kind, purpose in KINDS.items())
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Columns of equal width, numbers to the right.
+
+    >>> print(table([{"layer": 0, "accuracy": 0.5}, {"layer": 12, "accuracy": None}]))
+    layer  accuracy
+        0     0.500
+       12         -
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[_cell(row.get(name)) for name in names] for row in rows]
+    heads = [name.replace("_", " ") for name in names]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    right = [not any(isinstance(row.get(name), str) for row in rows) for name in names]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if is_number else cell.ljust(width)
+            for cell, width, is_number in zip(line, widths, right, strict=True)
+        )
+        for line in (heads, *cells)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,229 @@
+"""The kinds of `polyseme lens`: each reads its data, measures every model and says how to draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import typer
+
+from polyseme.cli.lens import KINDS
+from polyseme.cli.progress import Stages
+from polyseme.encoders import Pretrained
+from polyseme.errors import Mistake, did_you_mean
+from polyseme.lens import pictures
+from polyseme.types import Text
+
+Models = Iterator[tuple[str, Pretrained]]
+Row = dict[str, Any]
+
+_PROBED, _READ = 1500, 1000  # sentences, where no limit is given
+_CHARACTERS = 200  # a sentence has at most, when a corpus is sampled
+
+
+class Asked(NamedTuple):
+    """The options of the command."""
+
+    data: list[Path]
+    test: Path | None
+    inventory: Path | None
+    label: str | None
+    word: str | None
+    sentence: str | None
+    layer: int | None
+    layers: list[int]
+    limit: int | None
+    lower: bool
+    within_word: bool
+    n: int
+    seed: int
+    field: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows for people and machines, and a picture when it is asked for."""
+
+    rows: list[Row]
+    picture: Callable[[], Any]
+    said: list[str] = field(default_factory=list)
+
+
+def chosen(kind: str, asked: Asked, n_models: int) -> Callable[[Asked, Models, Stages], Result]:
+    """What measures this kind; options that it has no use for are misuse."""
+    if kind not in KINDS:
+        raise Mistake(f"There is no kind {kind!r}; there are {', '.join(KINDS)}.{did_you_mean(kind, KINDS)}")
+    measure, taken, wanted = _MEASURES[kind]
+    for name in _OWN:
+        value, option = getattr(asked, name), f"--{name.replace('_', '-')}"
+        given = value is not None and value is not False and value != []  # layer 0 is one
+        if given and name not in (*taken, *wanted):
+            raise typer.BadParameter(f"{option} is not for {kind}")
+        if not given and name in wanted:
+            raise typer.BadParameter(f"{kind} wants {option}: {KINDS[kind]}")
+    if kind == "cka" and n_models != 2:
+        raise typer.BadParameter(f"cka compares two models; {n_models} given")
+    return measure
+
+
+def _wic(asked: Asked, models: Models, stages: Stages) -> Result:
+    from polyseme.lens.wic import wic
+    from polyseme.tasks.wic import read_wic
+
+    assert asked.test is not None
+    train, test = read_wic(_one(asked)).examples, read_wic(asked.test).examples
+    rows = [_named(name, row) for name, model in models for row in wic(model, train, test, stages.of(name))]
+    return Result(rows, lambda: pictures.curves(rows, "accuracy", "Word in context"))
+
+
+def _wsd(asked: Asked, models: Models, stages: Stages) -> Result:
+    from polyseme.lens.wsd import wsd
+    from polyseme.tasks.senses import read_inventory, read_senses
+
+    assert asked.test is not None
+    train, test = read_senses(_one(asked)).examples[: asked.limit], read_senses(asked.test).examples
+    inventory = read_inventory(asked.inventory) if asked.inventory else None
+    rows = [_named(name, row) for name, model in models for row in wsd(model, train, test, inventory, stages.of(name))]
+    said = [] if inventory else ["Without --inventory, words whose lemma is new get no answer"]
+    return Result(rows, lambda: pictures.curves(rows, "f1", "Senses by the nearest neighbour"), said)
+
+
+def _probe(asked: Asked, models: Models, stages: Stages) -> Result:
+    from polyseme.lens.probes import probe
+    from polyseme.tasks.conll import read_tagged
+
+    assert asked.test is not None
+    read = [read_tagged(path, tag_column=asked.label, scheme="plain") for path in (_one(asked), asked.test)]
+    train, test = (_sample(one.examples, asked.limit or _PROBED, asked.seed) for one in read)
+    said, rows = [*read[0].said], []
+    for name, model in models:
+        found = probe(model, train, test, asked.seed, tell=stages.of(name))
+        rows += [_named(name, row) for row in found.layers]
+        said.append(
+            f"{name}: learned from {found.n_train:,} words, measured on {found.n_test:,}; each word's most frequent "
+            f"tag is right for {found.baseline:.3f}"
+        )
+        if found.unconverged:
+            said.append(f"{name}: {found.unconverged} probes were stopped before they had learned all they can")
+    return Result(rows, lambda: pictures.curves(rows, "accuracy", "Linear probes", "control"), said)
+
+
+def _isotropy(asked: Asked, models: Models, stages: Stages) -> Result:
+    from polyseme.lens.isotropy import isotropy
+
+    texts = _texts(asked)
+    rows = [_named(name, row) for name, model in models for row in isotropy(model, texts, asked.seed, stages.of(name))]
+    return Result(rows, lambda: pictures.curves(rows, "self_similarity", "A word with itself elsewhere", "random"))
+
+
+def _cka(asked: Asked, models: Models, stages: Stages) -> Result:
+    from polyseme.lens.cka import cka
+
+    (name, one), (other_name, other) = models
+    matrix = cka(one, other, _texts(asked), asked.layers or None, stages.of("Comparing"))
+    numbers = asked.layers or range(max(matrix.shape))
+    rows = [
+        {"layer": numbers[i], "other_layer": numbers[j], "cka": float(value)}
+        for (i, j), value in np.ndenumerate(matrix)
+    ]
+    said = [f"layer is that of {name}, other layer that of {other_name}"]
+    return Result(rows, lambda: pictures.heat(matrix.astype(np.float32), "Linear CKA", name, other_name), said)
+
+
+def _pairs(asked: Asked, models: Models, stages: Stages) -> Result:
+    from dataclasses import replace
+
+    from polyseme.lens.pairs import chosen as some
+    from polyseme.lens.pairs import minimal_pairs
+    from polyseme.tasks.minimal_pairs import read_minimal_pairs
+
+    pairs = some([pair for path in asked.data for pair in read_minimal_pairs(path).examples], asked.limit, asked.seed)
+    if asked.lower:
+        pairs = [replace(pair, good=pair.good.lower(), bad=pair.bad.lower()) for pair in pairs]
+    rows = []
+    for name, model in models:
+        for row in minimal_pairs(model, pairs, asked.within_word, stages.of(name)):
+            facts = _named(name, row)
+            rows.append({**{key: value for key, value in facts.items() if key != "ways"}, **facts["ways"]})
+    order = list(dict.fromkeys(row["paradigm"] for row in rows))
+    shown = sorted(rows, key=lambda row: order.index(row["paradigm"]))  # models side by side
+    several = len({row["model"] for row in rows}) > 1
+    shown = [{**row, "name": f"{row['paradigm']} · {row['model']}" if several else row["paradigm"]} for row in shown]
+    return Result(rows, lambda: pictures.bars(shown, "name", "accuracy", "Minimal pairs"))
+
+
+def _similarity(asked: Asked, models: Models, stages: Stages) -> Result:
+    from polyseme.lens.similarity import similarity
+    from polyseme.tasks.word_pairs import read_word_pairs
+
+    sets = {path.name: read_word_pairs(path) for path in asked.data}
+    rows = [
+        {"set": name, **_named(of, row)}
+        for of, model in models
+        for name, pairs in sets.items()
+        for row in similarity(model, pairs.examples, stages.of(of))
+    ]
+    shown = [{**row, "model": f"{row['model']} · {row['set']}"} for row in rows]
+    said = [line for pairs in sets.values() for line in pairs.said]
+    return Result(rows, lambda: pictures.curves(shown, "spearman", "Word similarity"), said)
+
+
+def _neighbours(asked: Asked, models: Models, stages: Stages) -> Result:
+    from polyseme.lens.contexts import nearest_words
+    from polyseme.text.mentions import mentions
+
+    assert asked.word is not None
+    assert asked.sentence is not None
+    mention, texts = mentions([asked.sentence], asked.word)[0], _texts(asked)
+    layer = -1 if asked.layer is None else asked.layer
+    rows: list[Row] = []
+    for name, model in models:
+        for near in nearest_words(model, mention, texts, layer, asked.n, stages.of(name)):
+            before, word, behind = near.mention.in_context()
+            rows.append({"model": name, "cosine": near.cosine, "before": before, "word": word, "behind": behind})
+    shown = [{**row, "name": f"{row['before'][-20:]}[{row['word']}]{row['behind'][:20]}"} for row in rows]
+    said = [f"Nearest of {sum(len(text.spans) for text in texts):,} words in {len(texts):,} sentences"]
+    return Result(rows, lambda: pictures.bars(shown, "name", "cosine", f"Nearest to “{asked.word}”"), said)
+
+
+def _one(asked: Asked) -> Path:
+    if len(asked.data) != 1:
+        raise typer.BadParameter(f"one file of data is wanted; {len(asked.data)} given")
+    return asked.data[0]
+
+
+def _texts(asked: Asked) -> list[Text]:
+    from polyseme.lens.contexts import sampled
+
+    limit = asked.limit or _READ
+    found = sampled(asked.data, limit * _CHARACTERS, asked.field)
+    return list(_sample(found, limit, asked.seed))
+
+
+def _sample(examples: Sequence[Any], limit: int, seed: int) -> list[Any]:
+    from polyseme.text.order import shuffled
+
+    if limit >= len(examples):
+        return list(examples)
+    return [examples[place] for place in sorted(shuffled(np.arange(limit), len(examples), seed, 0).tolist())]
+
+
+def _named(name: str, row: Any) -> Row:
+    return {"model": name, **asdict(row)}
+
+
+# what measures a kind, the options it may have and those it must have
+_MEASURES: dict[str, tuple[Callable[[Asked, Models, Stages], Result], tuple[str, ...], tuple[str, ...]]] = {
+    "wic": (_wic, (), ("test",)),
+    "wsd": (_wsd, ("inventory", "limit"), ("test",)),
+    "probe": (_probe, ("label", "limit"), ("test",)),
+    "isotropy": (_isotropy, ("limit",), ()),
+    "cka": (_cka, ("layers", "limit"), ()),
+    "pairs": (_pairs, ("limit", "lower", "within_word"), ()),
+    "similarity": (_similarity, (), ()),
+    "neighbours": (_neighbours, ("layer", "limit"), ("word", "sentence")),
+}
+_OWN = ("test", "inventory", "label", "word", "sentence", "layer", "layers", "limit", "lower", "within_word")

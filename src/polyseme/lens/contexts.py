@@ -1,0 +1,92 @@
+"""The words of a corpus, in their sentences, that are nearest to a word in its sentence."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from polyseme.encoders import Pretrained
+from polyseme.errors import Mistake
+from polyseme.lens.in_context import Tell, directions, silent, stream, words_of
+from polyseme.lens.occurrences import Occurrences
+from polyseme.text.corpus import find, passages
+from polyseme.text.mentions import Mention, sentences
+from polyseme.text.samples import even_sample
+from polyseme.types import Text
+
+_WINDOW = 512  # sentences whose words are compared together
+
+
+@dataclass(frozen=True)
+class Near:
+    """A word of the corpus and its cosine."""
+
+    cosine: float
+    mention: Mention
+
+
+def nearest_words(
+    pretrained: Pretrained, asked: Mention, texts: Iterable[Text], layer: int = -1, n: int = 10, tell: Tell = silent
+) -> list[Near]:
+    """The n nearest words of all texts, the best of each text, nearest first.
+
+    Exact, however many words there are: they are compared as they are read and only the best are kept, so there is
+    nothing to search through afterwards, and an index would take longer to build than the one pass that it saves.
+    """
+    layer = _checked(pretrained, layer)
+    wanted = Occurrences.of(pretrained, [asked]).layers[layer][0]
+    if not wanted.any():
+        raise Mistake(f"{asked.word!r} has no vector here.")
+    best: list[tuple[float, int, Near]] = []  # a heap of the n highest
+    n_read = 0
+    for window in _windows(texts):
+        for near in _best_of_texts(pretrained, window, wanted, layer, asked.text.string):
+            n_read += 1
+            heapq.heappush(best, (near.cosine, -n_read, near))
+            if len(best) > n:
+                heapq.heappop(best)
+        tell(n_read, max(n_read, 1))
+    return [near for *_, near in sorted(best, key=lambda one: one[:2], reverse=True)]
+
+
+def sampled(paths: Sequence[str | Path], n_characters: int, field: str = "text") -> list[Text]:
+    """The sentences of an even sample of a corpus's paragraphs."""
+    strings = (passage.string for path in find(paths) for passage in passages(path, field=field))
+    found = [text for string in even_sample(strings, n_characters) for text in sentences(string)]
+    if not found:
+        raise Mistake(f"There is no sentence in {', '.join(map(str, paths))}.")
+    return found
+
+
+def _checked(pretrained: Pretrained, layer: int) -> int:
+    n = len(pretrained.encoder.widths)
+    if not -n <= layer < n:
+        raise Mistake(f"layer={layer} was asked for; this encoder has {n} layers, 0 (context-free) to {n - 1} (top).")
+    return layer % n
+
+
+def _windows(texts: Iterable[Text]) -> Iterator[list[Text]]:
+    waiting = iter(texts)
+    while window := list(islice(waiting, _WINDOW)):
+        yield window
+
+
+def _best_of_texts(
+    pretrained: Pretrained, window: list[Text], wanted: np.ndarray, layer: int, own: str
+) -> Iterator[Near]:
+    """The word of each text that is nearest; the text that is asked about is no answer."""
+    window = [text for text in window if text.spans and text.string != own]
+    spans = words_of(window)
+    cosines = np.zeros(len(spans), np.float32)
+    for some in stream(pretrained, window, spans):
+        cosines[some.numbers] = directions(some.layers[layer]) @ wanted
+    first = 0
+    for text in window:
+        place = int(np.argmax(cosines[first : first + len(text.spans)]))
+        yield Near(float(cosines[first + place]), Mention(text, place))
+        first += len(text.spans)

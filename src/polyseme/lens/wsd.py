@@ -1,0 +1,127 @@
+"""Sense disambiguation by the nearest neighbour: a word means what the sense nearest to its vector means."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyseme.encoders import Pretrained
+from polyseme.errors import Mistake
+from polyseme.lens.in_context import Array, Span, Tell, directions, silent, stream
+from polyseme.tasks.intervals import Estimate, clustered_share
+from polyseme.tasks.senses import Inventory, Lemma, Sense, SensedWords
+
+FIRST = "first sense"  # the row of the baseline
+
+
+@dataclass(frozen=True)
+class WsdLayer:
+    """How many words get a right sense at one layer, in percent of those that are asked for, as F1."""
+
+    layer: int | str
+    f1: float
+    low: float
+    high: float
+    precision: float
+    recall: float
+    seen: float  # the share that is right of words whose lemma was in what is learned from
+    n: int
+
+
+def wsd(
+    pretrained: Pretrained, train: Sequence[SensedWords], test: Sequence[SensedWords],
+    inventory: Inventory | None = None, tell: Tell = silent,
+) -> list[WsdLayer]:  # fmt: skip
+    """As in ELMo's paper: a sense's vector is the mean of its occurrences' in `train`; a lemma that has none there gets
+    the inventory's first sense, or without an inventory no answer. The last row is the first sense for all words.
+    """
+    asked = [(number, sense) for number, one in enumerate(test) for sense in one.senses]
+    if not asked:
+        raise Mistake("No word of the test is marked with a sense.")
+    keys, means = _sense_means(pretrained, train, {sense.lemma for _, sense in asked}, tell)
+    found = _test_vectors(pretrained, test, asked, tell)
+    answers = [_nearest(rows, of_senses, asked, keys) for rows, of_senses in zip(found, means, strict=True)]
+    fallback = [_first(sense.lemma, inventory) for _, sense in asked]
+    layers: list[WsdLayer] = []
+    for number, said in enumerate(answers):
+        full = [one if one is not None else other for one, other in zip(said, fallback, strict=True)]
+        layers.append(_scored(number, full, asked, keys))
+    return [*layers, _scored(FIRST, fallback, asked, keys)] if inventory else layers
+
+
+Keys = dict[Lemma, dict[str, int]]  # the row of each sense of a lemma
+
+
+def _sense_means(
+    pretrained: Pretrained, train: Sequence[SensedWords], lemmas: set[Lemma], tell: Tell
+) -> tuple[Keys, list[Array]]:
+    """Only of lemmas that are asked for: the others cost memory and change nothing."""
+    keys: Keys = defaultdict(dict)
+    spans, rows = [], []
+    n_senses = 0
+    for number, one in enumerate(train):
+        for sense in one.senses:
+            if sense.lemma not in lemmas:
+                continue
+            for key in sense.keys:
+                if key not in keys[sense.lemma]:
+                    keys[sense.lemma][key] = n_senses
+                    n_senses += 1
+                spans.append(Span(number, sense.start, sense.end))
+                rows.append(keys[sense.lemma][key])
+    of_span = np.array(rows, dtype=np.int64)
+    sums = [np.zeros((n_senses, width), np.float32) for width in pretrained.encoder.widths]
+    for some in stream(pretrained, [one.words for one in train], spans, tell):
+        for layer, total in zip(some.layers, sums, strict=True):
+            np.add.at(total, of_span[some.numbers], layer)
+    return keys, [directions(total) for total in sums]  # the direction of a sum is that of the mean
+
+
+def _test_vectors(
+    pretrained: Pretrained, test: Sequence[SensedWords], asked: Sequence[tuple[int, Sense]], tell: Tell
+) -> list[Array]:
+    spans = [Span(number, sense.start, sense.end) for number, sense in asked]
+    found = [np.zeros((len(spans), width), np.float32) for width in pretrained.encoder.widths]
+    for some in stream(pretrained, [one.words for one in test], spans, tell):
+        for layer, rows in zip(found, some.layers, strict=True):
+            layer[some.numbers] = directions(rows)
+    return found
+
+
+def _nearest(rows: Array, senses: Array, asked: Sequence[tuple[int, Sense]], keys: Keys) -> list[str | None]:
+    """The key nearest to each word among those of its lemma; None where the lemma was never seen."""
+    said: list[str | None] = []
+    for row, (_, sense) in zip(rows, asked, strict=True):
+        known = keys.get(sense.lemma)
+        if not known:
+            said.append(None)
+            continue
+        names, places = list(known), list(known.values())
+        said.append(names[int(np.argmax(senses[places] @ row))])
+    return said
+
+
+def _first(lemma: Lemma, inventory: Inventory | None) -> str | None:
+    return inventory[lemma][0] if inventory and lemma in inventory else None
+
+
+def _scored(name: int | str, said: Sequence[str | None], asked: Sequence[tuple[int, Sense]], keys: Keys) -> WsdLayer:
+    right = np.array([answer in sense.keys for answer, (_, sense) in zip(said, asked, strict=True)])
+    seen = np.array([bool(keys.get(sense.lemma)) for _, sense in asked])
+    n, n_right, n_said = len(asked), int(right.sum()), sum(answer is not None for answer in said)
+    precision, recall = n_right / max(1, n_said), n_right / n
+    f1 = 2 * n_right / (n + n_said)
+    interval = _interval(right, asked)
+    shift = f1 - interval.value  # equal to the recall's where every word has an answer
+    of_seen = float(right[seen].mean()) if seen.any() else float("nan")
+    return WsdLayer(name, f1, interval.low + shift, interval.high + shift, precision, recall, of_seen, n)
+
+
+def _interval(right: np.ndarray, asked: Sequence[tuple[int, Sense]]) -> Estimate:
+    """By sentences: the words of one share their fate."""
+    sentences = np.array([number for number, _ in asked])
+    _, numbers = np.unique(sentences, return_inverse=True)
+    return clustered_share(np.bincount(numbers, right).astype(int).tolist(), np.bincount(numbers).tolist())
