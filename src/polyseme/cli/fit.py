@@ -39,7 +39,7 @@ def run(
 
     chosen = {"layers": int(layers) if layers.lstrip("-").isdigit() else layers, "tune": tune, "head": head,
               "pool": pool, "crf": crf, "epochs": epochs, "seed": seed}  # fmt: skip
-    begin = FitRun(task, data, encoder, out, {**chosen, **_changes(changes)}, valid, test, limit,
+    begin = FitRun(task, data, encoder, out, {**chosen, **changed(changes)}, valid, test, limit,
                    Columns(text, text_a, text_b, label))  # fmt: skip
     with Stages() as stages:
 
@@ -62,7 +62,7 @@ def run(
     print(out)
 
 
-def _changes(changes: list[str]) -> dict[str, Any]:
+def changed(changes: list[str]) -> dict[str, Any]:
     from polyseme.errors import Mistake
 
     found: dict[str, Any] = {}
