@@ -24,15 +24,13 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("POLYSEME_CACHE", str(tmp_path / "cache"))
 
 
-@pytest.fixture
-def static():
+def _static():
     torch.manual_seed(1)
     encoder = StaticEncoder(StaticConfig(n_rows=len(WORDS), width=12))
     return Pretrained(BagTokenizer(tuple(WORDS), None, True), encoder.eval())
 
 
-@pytest.fixture
-def bert():
+def _bert():
     torch.manual_seed(1)
     tokenizer = WordPiece.train([" ".join(WORDS)] * 5, n_pieces=120, window=32)
     config = BertConfig(
@@ -40,6 +38,26 @@ def bert():
         intermediate_size=32, max_position_embeddings=32,
     )  # fmt: skip
     return Pretrained(tokenizer, BertEncoder(config).eval())
+
+
+@pytest.fixture(scope="session")
+def make_static():
+    return _static
+
+
+@pytest.fixture(scope="session")
+def make_bert():
+    return _bert
+
+
+@pytest.fixture
+def static():
+    return _static()
+
+
+@pytest.fixture
+def bert():
+    return _bert()
 
 
 @pytest.fixture

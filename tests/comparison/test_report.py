@@ -13,16 +13,17 @@ HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=al
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture
-def hostile(static, bert, tmp_path):
+@pytest.fixture(scope="module")
+def hostile(make_static, make_bert, tmp_path_factory):
     """A page about texts, labels and names that would like to be markup."""
     data = reviews(120)
     labels = [f"{label}<b>{HOSTILE}" for label in data.labels]
     data = Data([f"{text} {HOSTILE}" for text in data.inputs], labels)
-    encoders = {f"<i>one{HOSTILE}": static, "two": bert}
+    encoders = {f"<i>one{HOSTILE}": make_static(), "two": make_bert()}
     return compare(
-        "classify", data, encoders, layers=["top", "mix"], seeds=2, labels=[20, "all"], out=tmp_path / "run", epochs=2
-    ).report
+        "classify", data, encoders, layers=["top", "mix"], seeds=2, labels=[20, "all"], epochs=2,
+        out=tmp_path_factory.mktemp("hostile") / "run", cache=False,
+    ).report  # fmt: skip
 
 
 def markup(html):
@@ -37,10 +38,9 @@ def test_what_people_wrote_stays_text(hostile):
     assert "<img" not in outside
     assert "<b>\\u003c" not in outside
     assert "&lt;/script&gt;" in outside
+    shown = HOSTILE.encode("utf-8", "replace").decode()
     values = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
-    assert any(
-        HOSTILE in text for group in values["groups"] for one in group["wrong"]["shown"] for text in one["texts"]
-    )
+    assert any(shown in text for group in values["groups"] for one in group["wrong"]["shown"] for text in one["texts"])
 
 
 def test_nothing_is_asked_from_outside(hostile):

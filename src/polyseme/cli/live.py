@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from polyseme.comparison.results import Line
     from polyseme.train.report import Report
 
+_EVERY = 0.2  # seconds between pictures
+
 
 class Live:
     """Shows the rows so far, the fit that runs, and the time that is left."""
@@ -25,7 +27,7 @@ class Live:
         self._asked: Comparison | None = None
         self._lines: dict[str, Line] = {}
         self._seconds: dict[str, float] = {}  # of fits in this run, by id
-        self._now, self._last = "", time.monotonic()
+        self._now, self._last, self._drawn = "", time.monotonic(), 0.0
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live as Screen
@@ -40,10 +42,16 @@ class Live:
 
     def begin(self, asked: Comparison) -> None:
         """Say what will be done, and what not."""
-        self._asked, self._last = asked, time.monotonic()
+        from polyseme.comparison.results import Results
+
+        before = Results(asked.folder)
+        self._asked = asked
+        self._lines = {cell.id: before.lines[cell.id] for cell in asked.plan.cells if before.has(cell.id)}
         for line in asked.said:
             self.say(line)
-        self.say(f"{len(asked.plan.cells)} fits, the results in {asked.folder}")
+        done = f", {len(self._lines)} of them done before" if self._lines else ""
+        self.say(f"{len(asked.plan.cells)} fits{done}, the results in {asked.folder}")
+        self._last = time.monotonic()
 
     def tell(self, report: Report) -> None:
         """What a fit has to tell; of many it is too much to keep, but for what went wrong."""
@@ -54,12 +62,11 @@ class Live:
 
     def done(self, cell: Cell, line: Line) -> None:
         assert self._asked is not None
-        now = time.monotonic()
-        before = len(self._lines)
+        if cell.id in self._lines:
+            return
+        now, before = time.monotonic(), len(self._lines)
         self._lines[cell.id] = line
-        seconds, self._last = now - self._last, now
-        if seconds > 0.001:  # one of an earlier run comes at once
-            self._seconds[cell.id] = seconds
+        self._seconds[cell.id], self._last = now - self._last, now
         if self._shown is None:
             result = line.get("error") or f"{self._asked.measure.name} {line['scores'][self._asked.measure.name]:.4f}"
             place = f"{before + 1}/{len(self._asked.plan.cells)}"
@@ -73,21 +80,20 @@ class Live:
             print(line, file=sys.stderr, flush=True)
 
     def _left(self) -> str:
-        """A fit takes about as long as others of its way, in proportion to its labels; an unknown way as the mean."""
         assert self._asked is not None
-        rates: dict[Any, list[float]] = {}
+        known: dict[Any, dict[int, list[float]]] = {}  # seconds by way and number of labels
         for cell in self._asked.plan.cells:
             if cell.id in self._seconds:
-                rates.setdefault(cell.way, []).append(self._seconds[cell.id] / cell.n_labels)
-        if not rates:
-            return "? left"
-        mean = fmean(rate for known in rates.values() for rate in known)
+                known.setdefault(cell.way, {}).setdefault(cell.n_labels, []).append(self._seconds[cell.id])
         waiting = [cell for cell in self._asked.plan.cells if cell.id not in self._lines]
-        return f"{clock(sum(fmean(rates.get(cell.way, [mean])) * cell.n_labels for cell in waiting))} left"
+        if not known:
+            return "? left" if waiting else "0:00 left"
+        return f"{clock(sum(_expected(known, cell.way, cell.n_labels) for cell in waiting))} left"
 
     def _draw(self) -> None:
-        if self._shown is None or self._asked is None:
+        if self._shown is None or self._asked is None or time.monotonic() - self._drawn < _EVERY:
             return
+        self._drawn = time.monotonic()
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
@@ -100,3 +106,14 @@ class Live:
             table.add_row(f"{n_labels:,}", Text(str(way)), f"{fmean(scores):.4f}{spread}", str(len(scores)))
         done = f"{len(self._lines)}/{len(self._asked.plan.cells)} fits · {self._left()} · {self._now}"
         self._shown.update(Group(table, Text(done, style="dim", no_wrap=True, overflow="ellipsis")))
+
+
+def _expected(known: dict[Any, dict[int, list[float]]], way: Any, n_labels: int) -> float:
+    """What fits of the same way took with as many labels, or with the nearest number of them; else what others took.
+
+    Half of the seconds are taken to grow with the labels: a fit has costs of its own.
+    """
+    if way not in known:
+        return fmean(_expected({other: known[other]}, other, n_labels) for other in known)
+    nearest = min(known[way], key=lambda count: abs(count - n_labels))
+    return fmean(known[way][nearest]) * (0.5 + 0.5 * n_labels / nearest)

@@ -19,7 +19,7 @@ from polyseme.comparison.results import Line, Results
 from polyseme.comparison.run import Runner
 from polyseme.comparison.sources import Named, Source, sources
 from polyseme.comparison.subsets import Parts, parted
-from polyseme.comparison.table import Row, failures, rows
+from polyseme.comparison.table import Row, remarks, rows
 from polyseme.comparison.text import text_table
 from polyseme.errors import Mistake
 from polyseme.files import locked, write_file
@@ -74,7 +74,7 @@ class Comparison:
         """Run what is not done yet; each fit as soon as it is done, those of earlier runs first."""
         with locked(self.folder):
             self._claim()
-            results = Results(self.folder)
+            results = Results(self.folder, mend=True)
             yield from [(cell, results.lines[cell.id]) for cell in self.plan.cells if results.has(cell.id)]
             runner = Runner(self.task, self.parts, self.plan, self.sources, results, self.folder, tell)
             yield from runner.run()
@@ -83,7 +83,7 @@ class Comparison:
         """The rows of what is done, and the page about them."""
         results = Results(self.folder)
         found = rows(self.plan, results, self.measure, self.parts.test)
-        said = (*self.said, *failures(self.plan, results.lines))
+        said = (*self.said, *remarks(self.plan, results.lines))
         made = Table(found, self.measure.name, said, self.folder)
         write_file(made.report, page(self.title, self.task, self.measure, found, self.parts, self.plan, results, said))
         return made
@@ -115,7 +115,7 @@ def comparison(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise Mistake(f"{folder} is a file; a comparison wants a folder. Choose another with --out.")
-    common = axes.settings("top", "frozen")
+    common = axes.checked()
     found = [_data(task, one, columns, tell) if one is not None else None for one in (data, test, valid)]
     assert found[0] is not None
     parts = parted(found[0], found[1], found[2], common.valid)

@@ -34,6 +34,13 @@ class Axes:
     def settings(self, layers: str | int, tune: str, seed: int = 0) -> Settings:
         return settings(**{**dict(self.chosen), "layers": layers, "tune": tune, "seed": seed})
 
+    def checked(self) -> Settings:
+        """What all fits share, once every combination has been found to be spelled right."""
+        for layers in self.layers:
+            for tune in self.tune:
+                self.settings(layers, tune)
+        return self.settings("top", "frozen")
+
 
 @dataclass(frozen=True)
 class Way:

@@ -15,7 +15,7 @@ from polyseme.comparison.plan import Plan
 from polyseme.comparison.results import Results
 from polyseme.comparison.subsets import Parts
 from polyseme.comparison.table import Row
-from polyseme.comparison.text import count, name, p, seconds, size
+from polyseme.comparison.text import count, name, p, size
 
 _SURE = 0.05  # the p from which a difference counts as one
 
@@ -34,7 +34,7 @@ def page(
     html = _piece("page.html")
     for key, value in values.items():
         html = html.replace(f"<!--{key}-->", value)
-    return html.encode("utf-8", "replace").decode()  # half a surrogate pair has no bytes
+    return html.encode("utf-8", "replace").decode()
 
 
 def _piece(file: str) -> str:
@@ -43,7 +43,8 @@ def _piece(file: str) -> str:
 
 def _inert(values: dict[str, Any]) -> str:
     """JSON that can stand in a script element: nothing in it ends the element or begins a comment."""
-    plain = json.dumps(values, separators=(",", ":"), allow_nan=False)  # all ASCII: lone surrogates stay escapes
+    plain = json.dumps(values, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    plain = plain.encode("utf-8", "replace").decode()  # half a surrogate pair crashes browsers
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -104,11 +105,16 @@ def _row(row: Row, low: float, high: float) -> str:
     cells = [
         escape(str(row.way.layers)), escape(row.way.tune), f"<strong>{row.score:.3f}</strong>",
         f"{bar}<span class='ends'>{row.low:.3f} – {row.high:.3f}</span>", _against(row.p_best, row.rank == 1, "best"),
-        _against(row.p_static, False, ""), count(row.parameters), escape(seconds(row)), size(row.peak_bytes),
+        _against(row.p_static, False, ""), count(row.parameters), _seconds(row), size(row.peak_bytes),
         count(row.words_per_second),
     ]  # fmt: skip
     body = "".join(f"<td{_kind(place)}>{cell}</td>" for place, cell in enumerate(cells, 2))
     return f"<tr{' class=best' if row.rank == 1 else ''}>{first}{body}</tr>"
+
+
+def _seconds(row: Row) -> str:
+    once = "" if row.encoding_seconds is None else f" <span class='once'>+ {row.encoding_seconds:.1f} once</span>"
+    return ("–" if row.seconds is None else f"{row.seconds:.1f}") + once
 
 
 def _against(value: float | None, is_it: bool, word: str) -> str:

@@ -18,9 +18,9 @@ RESULTS, PREDICTIONS = "results.jsonl", "predictions"
 class Results:
     """results.jsonl and predictions/. A line is there only after the answers that belong to it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, mend: bool = False) -> None:
         self.path, self.predictions = folder / RESULTS, folder / PREDICTIONS
-        self.lines: dict[str, Line] = {line["id"]: line for line in self._read()}
+        self.lines: dict[str, Line] = {line["id"]: line for line in self._read(mend)}
 
     def has(self, cell_id: str) -> bool:
         """Whether a fit is done; one whose answers were lost is not."""
@@ -41,11 +41,14 @@ class Results:
         found: dict[str, Any] = json.loads(gzip.decompress(self._answers_path(cell_id).read_bytes()))
         return found
 
-    def _read(self) -> list[Line]:
-        """A last line that a kill cut short is taken off, so that the next one begins a line of its own."""
+    def _read(self, mend: bool) -> list[Line]:
+        """A last line that a kill cut short is taken off, so that the next one begins a line of its own.
+
+        Only whoever holds the folder's lock may do that: another run may be writing it.
+        """
         raw = self.path.read_bytes() if self.path.exists() else b""
         whole = raw[: raw.rfind(b"\n") + 1]
-        if whole != raw:
+        if mend and whole != raw:
             with self.path.open("r+b") as file:
                 file.truncate(len(whole))
         return [line for text in whole.splitlines() if (line := _parsed(text)) is not None]

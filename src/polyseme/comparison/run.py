@@ -69,7 +69,7 @@ class Runner:
                 line, answers = {**_facts(cell), "error": str(mistake)}, None
             finally:
                 if _changes(cell):
-                    pretrained.encoder.load_state_dict(begin)
+                    pretrained.encoder.eval().load_state_dict(begin)
             self.results.add(line, answers)
             yield cell, line
 

@@ -62,12 +62,14 @@ def means(plan: Plan, lines: dict[str, Line], score: str) -> list[tuple[Way, int
     return sorted(known, key=lambda one: (-one[1], -fmean(one[2])))
 
 
-def failures(plan: Plan, lines: dict[str, Line]) -> list[str]:
-    """A sentence a fit that came to nothing."""
+def remarks(plan: Plan, lines: dict[str, Line]) -> list[str]:
+    """What there is to know of single fits: that one came to nothing, or had to begin again."""
     found = []
     for cell in plan.cells:
-        if problem := lines.get(cell.id, {}).get("error"):
-            found.append(f"{cell.way}, {cell.n_labels:,} labels, seed {cell.seed} failed: {problem}")
+        line = lines.get(cell.id, {})
+        of = f"{cell.way}, {cell.n_labels:,} labels, seed {cell.seed}"
+        found += [f"{of} failed: {line['error']}"] if "error" in line else []
+        found += [f"{of}: {said}" for said in line.get("said", ())]
     return found
 
 

@@ -16,13 +16,20 @@
   }
 
   const colour = (way) => `var(--c${encoders.indexOf(way.encoder) % 8})`;
-  // The dashes and the mark tell tunings apart where colours cannot.
+  // Dashes and the form of the mark tell tunings apart.
   const dashes = (way) => (way.scratch ? "1 5" : { frozen: "", full: "7 4", gradual: "2 3" }[way.tune] || "");
+  const layerChoices = [...new Set(ways.map((way) => String(way.layers)))];
 
+  // The first choice of layers is filled, the second a ring, the third a ring with a dot; from scratch is a diamond.
   function mark(way, x, y, size = 5) {
-    const fill = way.scratch ? "var(--card)" : colour(way), stroke = colour(way), common = { fill, stroke, "stroke-width": 2 };
+    const choice = layerChoices.indexOf(String(way.layers)) % 3, common = { fill: choice ? "var(--card)" : colour(way), stroke: colour(way), "stroke-width": 2 };
+    const shape = outline(way, x, y, size, common);
+    return choice < 2 ? shape : el("g", {}, shape, el("circle", { cx: x, cy: y, r: 1.6, fill: colour(way) }));
+  }
+  function outline(way, x, y, size, common) {
+    const s = size, t = size + 1.5;
+    if (way.scratch) return el("polygon", { points: `${x},${y - t} ${x + t},${y} ${x},${y + t} ${x - t},${y}`, ...common });
     if (way.tune === "frozen") return el("circle", { cx: x, cy: y, r: size, ...common });
-    const s = size;
     const points = way.tune === "full"
       ? [[x - s, y - s], [x + s, y - s], [x + s, y + s], [x - s, y + s]]
       : [[x, y - s - 1], [x + s + 1, y + s], [x - s - 1, y + s]];
@@ -77,7 +84,7 @@
         if (at >= low * 0.999 && at <= high * 1.001) found.push(at);
       }
     }
-    return found;
+    return found.length > 2 ? found : ticks(low, high, 4);
   }
 
   // A frame with both axes; gives the functions from values to pixels and the group to draw in.
@@ -156,7 +163,8 @@
     legend(by("l-labels"), box, some);
   }
 
-  const costs = { seconds: "seconds of a fit", parameters: "parameters that learned", memory: "peak memory, bytes", speed: "words a second, predicting" };
+  for (const group of groups) group.total = group.seconds === null ? null : group.seconds + (group.encoding || 0);
+  const costs = { total: "seconds of a fit and of reading the texts once", seconds: "seconds of a fit", parameters: "parameters that learned", memory: "peak memory, bytes", speed: "words a second, predicting" };
   function drawCost() {
     const box = by("c-cost"), what = by("p-cost").value, labels = +by("p-cost-labels").value;
     const some = groups.filter((group) => group.labels === labels && group[what] > 0);
