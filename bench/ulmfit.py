@@ -15,13 +15,12 @@ import statistics
 import sys
 from pathlib import Path
 
-import torch
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import polyseme
 from polyseme.adapt.runs import FitRun
 from polyseme.domain import Domain
+from polyseme.encoders.fresh import fresh
 from polyseme.tasks.reading import read
 from polyseme.train.report import Report
 
@@ -91,10 +90,7 @@ def some(path: Path, n: int, place: Path) -> Path:
 def scratch(model: Path, place: Path) -> Path:
     """The same sizes and words with random weights."""
     if not place.is_dir():
-        torch.manual_seed(0)
-        known = polyseme.load(model)
-        fresh = type(known.encoder)(known.encoder.config)
-        polyseme.save(polyseme.Pretrained(known.tokenizer, fresh.eval()), place)
+        polyseme.save(fresh(polyseme.load(model), seed=0), place)
     return place
 
 

@@ -67,6 +67,19 @@ def test_the_page_on_adapting_runs(folder):
         assert "['good']" in run([sys.executable, "-c", block], folder)
 
 
+def test_the_page_on_comparing_runs(folder):
+    if not (folder / "runs" / "elmo").exists():
+        run(
+            next(line for block in blocks("sh") for line in block.splitlines() if "elmo-tiny" in line),
+            folder,
+            shell=True,
+        )
+    for block in blocks("sh", "docs/comparing.md"):
+        assert "report.html" in run(block, folder, shell=True)
+    for block in blocks("python", "docs/comparing.md"):
+        assert "words · top" in run([sys.executable, "-c", block], folder)
+
+
 def test_every_page_and_file_that_is_linked_is_there():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):

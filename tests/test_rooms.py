@@ -10,7 +10,7 @@ FLOORS = [
     {"formats", "train", "tasks"},
     {"pretrain", "adapt"},
     {"domain", "estimators"},
-    {"compare", "lens"},
+    {"comparison", "lens"},
     {"serve", "cli"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

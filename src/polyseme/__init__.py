@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from polyseme.comparison.compare import compare as compare
     from polyseme.encoders import Pretrained as Pretrained
     from polyseme.estimators import Embedder as Embedder
     from polyseme.estimators import PairClassifier as PairClassifier
@@ -25,6 +26,7 @@ _PUBLIC = {
     "load": "polyseme.formats",
     "save": "polyseme.formats",
     "Pretrained": "polyseme.encoders",
+    "compare": "polyseme.comparison.compare",
 }
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "TextClassifier",
     "TextRegressor",
     "TokenTagger",
+    "compare",
     "load",
     "save",
 ]

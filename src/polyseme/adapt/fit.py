@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -18,6 +19,7 @@ from polyseme.adapt.model import Top
 from polyseme.adapt.rows import reading
 from polyseme.adapt.session import Session
 from polyseme.adapt.settings import Settings
+from polyseme.adapt.shared import Shared
 from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.bert_config import BertConfig, initialise
 from polyseme.errors import Mistake
@@ -25,6 +27,7 @@ from polyseme.files import write_file
 from polyseme.layers.mix import Mix
 from polyseme.text.order import seed_for
 from polyseme.train.report import Report
+from polyseme.types import Prediction
 
 Tell = Callable[[Report], None]
 
@@ -40,11 +43,13 @@ def fit(
     valid: Data | None = None,
     folder: Path | None = None,
     tell: Tell = lambda report: None,
+    shared: Shared | None = None,
 ) -> Fitted:
     """A fitted model. With a folder it can be killed at any moment, and the same call goes on where it was.
 
     The encoder that is given is the one that learns: load it anew where it is needed as it was. A fit that ends with
     one class for everything, as small data now and then makes it, is said and begun again with another seed.
+    `shared` has the pieces and frozen rows of all inputs, for fits that come one after another.
     """
     kind = kind_for(task, data, pretrained, settings)
     settings = settings.filled(pretrained.encoder, kind.level)
@@ -55,10 +60,10 @@ def fit(
     begin = {name: tensor.clone() for name, tensor in pretrained.encoder.state_dict().items()}
     attempt = _attempts_before(folder)
     while True:
-        fitted = _attempt(pretrained, kind, data, valid, settings, attempt, folder, tell)
+        fitted = _attempt(pretrained, kind, data, valid, settings, attempt, folder, tell, shared)
         seen = valid or data.take(range(min(len(data), _LOOKED_AT)))
         attempt += 1
-        if attempt == _MOST_ATTEMPTS or not kind.collapsed(fitted.predict(seen.inputs), seen.labels):
+        if attempt == _MOST_ATTEMPTS or not kind.collapsed(said(fitted, seen.inputs, shared), seen.labels):
             return fitted
         tell(Report("Fitting", 1, 1, said="The model says one class of everything. Beginning again with another seed."))
         pretrained.encoder.load_state_dict(begin)
@@ -73,13 +78,22 @@ def _attempts_before(folder: Path | None) -> int:
 
 def _attempt(
     pretrained: Pretrained, kind: Kind, data: Data, valid: Data | None, settings: Settings, attempt: int,
-    folder: Path | None, tell: Tell,
+    folder: Path | None, tell: Tell, shared: Shared | None,
 ) -> Fitted:  # fmt: skip
     seed = seed_for(settings.seed, attempt)
     torch.manual_seed(seed)
     _begin_anew(pretrained.encoder, settings.reinit)
     fitted = Fitted(pretrained, kind, make_top(pretrained, kind, settings), settings)
-    return replace(fitted, metrics=Session(fitted, data, valid, seed, tell).run(folder))
+    return replace(fitted, metrics=Session(fitted, data, valid, seed, tell, shared).run(folder))
+
+
+def said(fitted: Fitted, inputs: Sequence[Any], shared: Shared | None) -> list[Prediction]:
+    """What a fitted model says, from rows that are there already where its encoder was frozen."""
+    settings = fitted.settings
+    if shared is None or settings.tune != "frozen" or settings.reinit:
+        return fitted.predict(inputs)
+    rows = shared.known(fitted.kind, inputs, settings, fitted.top.reading)
+    return fitted.predict(inputs) if rows is None else fitted.predict_from(rows, inputs)
 
 
 def make_top(pretrained: Pretrained, kind: Kind, settings: Settings) -> Top:

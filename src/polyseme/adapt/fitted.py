@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from polyseme.adapt.data import Data
 from polyseme.adapt.kind import Kind
 from polyseme.adapt.model import Top
 from polyseme.adapt.settings import Settings
+from polyseme.adapt.shared import Taken
 from polyseme.encoders import Pretrained
 from polyseme.encoders.workers import evaluating, side_by_side
 from polyseme.types import Prediction
 
 _WINDOW = 2048  # examples that are tokenised and sorted by length together
+_PART = 512  # examples whose rows are read from a cache together
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,16 @@ class Fitted:
         waiting = iter(inputs)
         while window := list(islice(waiting, _WINDOW)):
             yield from self._predict_window(window)
+
+    def predict_from(self, rows: Taken, inputs: Sequence[Any]) -> list[Prediction]:
+        """The same where the rows of the inputs, one after another, are there already."""
+        self.top.eval()
+        said = []
+        with torch.inference_mode():
+            for part in torch.split(torch.arange(len(inputs)), _PART):
+                features = self.top.features(rows.take(part))
+                said += self.kind.predictions(self.top.head, features, [inputs[place] for place in part.tolist()])
+        return said
 
     def evaluate(self, data: Data) -> dict[str, float]:
         """The task's scores, the most telling one first."""

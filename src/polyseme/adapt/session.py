@@ -18,6 +18,7 @@ from polyseme.adapt.inputs import Inputs
 from polyseme.adapt.long_texts import Windows
 from polyseme.adapt.model import Adapted
 from polyseme.adapt.order import Order
+from polyseme.adapt.shared import Shared, Taken
 from polyseme.adapt.store import default_store
 from polyseme.train import resume
 from polyseme.train.loop import Progress, train
@@ -28,22 +29,23 @@ from polyseme.types import Prediction, State
 Tell = Callable[[Report], None]
 
 _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
-_PART = 512  # examples whose rows are read from the cache together
 _TOP = -1  # the group that is no block of the encoder
 
 
 class Session:
     """Trains the top of a Fitted, and with it the blocks of the encoder that the strategy thaws."""
 
-    def __init__(self, fitted: Fitted, data: Data, valid: Data | None, seed: int, tell: Tell) -> None:
-        self.fitted, self.valid, self.tell, self.seed = fitted, valid, tell, seed
+    def __init__(
+        self, fitted: Fitted, data: Data, valid: Data | None, seed: int, tell: Tell, shared: Shared | None = None
+    ) -> None:
+        self.fitted, self.valid, self.tell, self.seed, self.shared = fitted, valid, tell, seed, shared
         self.settings, self.kind, self.top = fitted.settings, fitted.kind, fitted.top
         self.encoder = fitted.pretrained.encoder
-        self.inputs = self._inputs_of(data)
+        self.data, self.inputs = data, self._inputs_of(data)
         self.targets = fitted.kind.targets(data.inputs, data.labels)
         self.frozen = self.settings.tune == "frozen"
-        self.cached = self._cached(self.inputs) if self.frozen else None
-        self.cached_valid = self._cached(self._inputs_of(valid)) if self.frozen and valid else None
+        self.cached = self._cached(data) if self.frozen else None
+        self.cached_valid = self._cached(valid) if self.frozen and valid else None
         self.adapted = Adapted(self.encoder, self.top, Windows())
         self.module: nn.Module = self.top if self.frozen else self.adapted  # all that learns
         self.order = Order(self.inputs.lengths, self.settings.batch_size, seed)
@@ -87,9 +89,16 @@ class Session:
         return self.best
 
     def _inputs_of(self, data: Data) -> Inputs:
+        if self.shared is not None:
+            return self.shared.inputs(self.kind, data.inputs, self.settings)
         return self.kind.inputs(self.fitted.pretrained, data.inputs, self.settings)
 
-    def _cached(self, inputs: Inputs) -> FrozenRows:
+    def _cached(self, data: Data) -> Taken:
+        if self.shared is not None and not self.settings.reinit:  # blocks begun anew differ from seed to seed
+            return self.shared.rows(self.kind, data.inputs, self.settings, self.top.reading, self._frozen_rows)
+        return self._frozen_rows(self.inputs if data is self.data else self._inputs_of(data))
+
+    def _frozen_rows(self, inputs: Inputs) -> FrozenRows:
         store = default_store() if self.settings.cache else None
         return frozen_rows(
             self.encoder, inputs, self.top.reading, store, self.settings.cache_dtype,
@@ -169,13 +178,7 @@ class Session:
     def _said(self, data: Data) -> list[Prediction]:
         if self.cached_valid is None:
             return self.fitted.predict(data.inputs)
-        self.top.eval()
-        said = []
-        with torch.inference_mode():
-            for part in torch.split(torch.arange(len(data)), _PART):
-                features = self.top.features(self.cached_valid.take(part))
-                said += self.kind.predictions(self.top.head, features, [data.inputs[place] for place in part.tolist()])
-        return said
+        return self.fitted.predict_from(self.cached_valid, data.inputs)
 
     def _has_enough(self) -> bool:
         return self.settings.patience is not None and self.n_worse >= self.settings.patience
@@ -183,4 +186,4 @@ class Session:
     def _report(self, now: Progress, n_steps: int, speed: float, measured: dict[str, float] | None) -> Report:
         epoch = (now.step - 1) // self.order.steps_an_epoch + 1
         note = f"epoch {epoch}/{self.n_epochs} · loss {now.loss:.3f} · {speed:,.0f} examples/s"
-        return Report("Fitting", now.step, n_steps, note, measured or None)
+        return Report("Fitting", now.step, n_steps, note, measured or None, loss=now.loss)

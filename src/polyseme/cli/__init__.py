@@ -17,6 +17,7 @@ VERBS = {
     "pretrain": "Make an encoder from raw text.",
     "embed": "Turn texts into vectors, one a word, a piece or a text.",
     "fit": "Fit an encoder to a task: classes, pairs, numbers, tags, answers.",
+    "compare": "Fit many encoders in many ways, and rank them.",
     "evaluate": "Measure a fitted model on labelled examples.",
     "predict": "Tell what a fitted model says of texts.",
     "score": "Tell the perplexity of sentences under a language model.",

@@ -70,14 +70,14 @@ def _mask_rate(
 ) -> list[dict[str, Any]]:  # fmt: skip
     from dataclasses import asdict
 
-    from polyseme.cli.fit import _changes
     from polyseme.lens.mask_rate import Task, mask_rate
+    from polyseme.train.changes import change
 
     then = None
     if task:
         _refuse_without(**{"--data": data})
         assert data is not None
-        then = Task(task, data, test, {"tune": "full", **_changes(fit)})
+        then = Task(task, data, test, {"tune": "full", **dict(map(change, fit))})
     found = mask_rate(rates, recipe, corpus, out, changes, valid, then, _tell(stages))
     return [{key: value for key, value in asdict(row).items() if value is not None} for row in found]
 
@@ -88,15 +88,15 @@ def _layers(
 ) -> list[dict[str, Any]]:  # fmt: skip
     from dataclasses import asdict
 
-    from polyseme.cli.fit import _changes
     from polyseme.lens.layer_study import layers_of
     from polyseme.tasks.reading import Columns
+    from polyseme.train.changes import change
 
     assert encoder is not None
     assert task is not None
     assert data is not None
     columns = Columns(label=label)
-    found = layers_of(encoder, task, data, out, test, seeds, _changes(fit), limit, columns, _tell(stages))
+    found = layers_of(encoder, task, data, out, test, seeds, dict(map(change, fit)), limit, columns, _tell(stages))
     return [asdict(row) for row in found]
 
 

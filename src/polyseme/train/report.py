@@ -13,3 +13,4 @@ class Report:
     note: str = ""
     metrics: dict[str, float] | None = None
     said: str = ""
+    loss: float | None = None  # of the last step of training

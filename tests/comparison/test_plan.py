@@ -1,0 +1,65 @@
+import pytest
+from toys import reviews, tagged
+
+from polyseme.comparison.plan import Axes, plan
+from polyseme.comparison.sources import sources
+from polyseme.errors import Mistake
+from polyseme.formats import save
+
+
+def planned(encoders, task="classify", data=None, **axes):
+    return plan(task, Axes(**axes), sources(encoders), data or reviews(), "digest")
+
+
+def test_the_plan_is_the_product_of_its_axes(bert):
+    found = planned([bert], layers=("top", "mix"), tune=("frozen", "full"), labels=(20, "all"), seeds=(0, 1, 2))
+    assert len(found.cells) == 2 * 2 * 2 * 3
+    assert len({cell.id for cell in found.cells}) == len(found.cells)
+    assert found.said == ()
+    assert {cell.n_labels for cell in found.cells} == {20, 80}
+
+
+def test_ids_depend_on_what_decides_the_result_and_on_nothing_else(bert, static):
+    ids = [cell.id for cell in planned({"one": bert}).cells]
+    assert [cell.id for cell in planned({"two": bert, "static": static}).cells[:3]] == ids
+    assert not set(ids) & {cell.id for cell in planned({"one": bert}, chosen=(("epochs", 7),)).cells}
+    assert not set(ids) & {cell.id for cell in planned({"one": static}).cells}
+
+
+def test_what_cannot_be_is_left_out_and_said(awd, bert, static):
+    found = planned({"awd": awd, "bert": bert, "words": static}, layers=("top", "mix", "last4"))
+    assert [(way.encoder, way.layers) for way in found.ways] == [
+        ("awd", "top"), ("bert", "top"), ("bert", "mix"), ("words", "top"),
+    ]  # fmt: skip
+    said = "\n".join(found.said)
+    assert "awd with layers=mix, tune=frozen is left out: layers='mix' needs layers of one width" in said
+    assert "words with layers=mix is left out: it reads what layers=top does." in said
+    assert "bert with layers=last4, tune=frozen is left out: layers='last4' was asked for" in said
+
+
+def test_a_head_of_another_level_leaves_nothing(bert):
+    with pytest.raises(Mistake, match=r"Nothing is left to compare.*for whole texts"):
+        planned([bert], task="tag", data=tagged(), chosen=(("head", "ulmfit"),))
+
+
+def test_more_labels_than_there_are_are_all_of_them(static):
+    found = planned([static], labels=(1000, "all"), seeds=(0,))
+    assert [cell.n_labels for cell in found.cells] == [80]
+    assert "1,000 labels were asked for; there are 80" in found.said[0]
+    with pytest.raises(Mistake, match="too few"):
+        planned([static], labels=(1,))
+
+
+def test_from_scratch_is_a_row_of_its_own(bert):
+    found = planned([bert], seeds=(0,), scratch=True)
+    assert [str(way) for way in found.ways] == ["bert · top · frozen", "bert · from scratch · top · full"]
+
+
+def test_encoders_are_told_apart_by_name(bert, static, tmp_path):
+    assert [source.name for source in sources([bert, static, bert])] == ["bert", "static", "bert (2)"]
+    save(static, tmp_path / "glove" / "model")
+    named = sources([f"mine={tmp_path / 'glove' / 'model'}", str(tmp_path / "glove" / "model")])
+    assert [source.name for source in named] == ["mine", "glove"]
+    assert named[0].digest == named[1].digest == sources([static])[0].digest
+    with pytest.raises(Mistake, match="no encoder to compare"):
+        sources([])
