@@ -23,6 +23,7 @@ VERBS = {
     "fill": "Fill the [MASK] in a text.",
     "next": "Tell whether one text follows another.",
     "neighbors": "List the words nearest to a word.",
+    "serve": "Serve models over HTTP: vectors, words, classes, tags, answers.",
     "convert": "Write a model of any format as a folder of ours, or as another format.",
     "inspect": "Tell what a model is, where it comes from and whether its files are whole.",
 }

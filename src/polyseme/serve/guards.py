@@ -1,0 +1,131 @@
+"""What every request passes before its route: host, token, room in the queue, the size of its body."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from polyseme.serve.refusals import Refusal, overloaded, response
+from polyseme.serve.service import Service
+
+OPEN = ("/health",)  # what may be asked without a token
+
+
+class Guards:
+    """An ASGI app around another; what it refuses never reaches it."""
+
+    def __init__(self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str]) -> None:
+        self.app, self.service = app, service
+        self._token = sha256(token.encode()).digest() if token else None
+        self._hosts = {host.lower() for host in hosts} | {"localhost"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            return None  # a WebSocket; uvicorn answers with 403
+        start, seen = time.perf_counter(), _Seen(send, self.service)
+        scope["arrived"] = asyncio.get_running_loop().time()
+        try:
+            if refusal := self._refusal(scope):
+                await response(scope["path"], refusal)(scope, receive, seen)
+            else:
+                await self.app(scope, _counted(receive, self.service.limits.body_bytes), seen)
+        finally:
+            self.service.metrics.request(_route(scope), seen.status, time.perf_counter() - start)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        headers = dict(scope["headers"])
+        if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
+            return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
+        if self.service.draining:
+            return Refusal(503, "The server is about to end. Try again elsewhere.", headers={"Retry-After": "1"})
+        if self._token and scope["path"] not in OPEN and not self._is_known(headers.get(b"authorization", b"")):
+            return Refusal(
+                401, "This server wants a token: send Authorization: Bearer TOKEN.", code="invalid_api_key",
+                headers={"WWW-Authenticate": "Bearer"},
+            )  # fmt: skip
+        if (size := _length(headers)) > self.service.limits.body_bytes:
+            return _too_large(size, self.service.limits.body_bytes)
+        if scope["method"] == "POST" and self.service.batcher.full:  # before anything is read: refusing must be cheap
+            return overloaded(self.service.batcher.retry_after)
+        return None
+
+    def _host_is_ours(self, host: str) -> bool:
+        """A page of another origin can make its own name point here, but not an address (DNS rebinding)."""
+        name = _name(host).lower()
+        return "*" in self._hosts or name in self._hosts or _is_address(name)
+
+    def _is_known(self, authorization: bytes) -> bool:
+        scheme, _, token = authorization.partition(b" ")
+        given = sha256(token.strip()).digest()  # of one length, whatever was sent
+        return scheme.lower() == b"bearer" and hmac.compare_digest(given, self._token or b"")
+
+
+class _Seen:
+    """A `send` that remembers the status, and closes connections while the server ends."""
+
+    def __init__(self, send: Send, service: Service) -> None:
+        self.send, self.service, self.status = send, service, 499
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            if self.service.draining:
+                message = {**message, "headers": [*message.get("headers", []), (b"connection", b"close")]}
+        await self.send(message)
+
+
+def _counted(receive: Receive, most: int) -> Receive:
+    """A `receive` that refuses to go on where the body is too large."""
+    n_bytes = 0
+
+    async def counted() -> Message:
+        nonlocal n_bytes
+        message = await receive()
+        if message["type"] == "http.request":
+            n_bytes += len(message.get("body", b""))
+            if n_bytes > most:
+                raise _too_large(n_bytes, most)
+        return message
+
+    return counted
+
+
+def _too_large(size: int, most: int) -> Refusal:
+    return Refusal(413, f"The body has {size} bytes or more; {most} are the most. Send fewer texts at once.")
+
+
+def _length(headers: dict[bytes, bytes]) -> int:
+    said = headers.get(b"content-length", b"0")
+    return int(said) if said.isdigit() else 0
+
+
+def _name(host: str) -> str:
+    """The host without its port.
+
+    >>> _name("[::1]:8000"), _name("localhost:80"), _name("127.0.0.1")
+    ('::1', 'localhost', '127.0.0.1')
+    """
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _route(scope: Scope) -> str:
+    """Its pattern; paths nobody serves share one name, or a client could make as many counters as it likes."""
+    return str(getattr(scope.get("route"), "path", None) or "other")
