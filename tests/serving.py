@@ -3,10 +3,12 @@
 import asyncio
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -155,6 +157,30 @@ class Process:
             self.said += self.process.stderr.read()
             self.process.stderr.close()
         return code
+
+
+class Local:
+    """A server in a thread of this process."""
+
+    def __init__(self, service):
+        from polyseme.serve.app import make_app
+        from polyseme.serve.server import make_server
+
+        self.ports = queue.Queue()
+        self.server = make_server(make_app(service), service, self.ports.put)
+        self.listening = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.thread = threading.Thread(target=self.server.run, args=([self.listening],))
+
+    def __enter__(self):
+        self.thread.start()
+        self.port = self.ports.get(timeout=20)
+        self.address = f"http://127.0.0.1:{self.port}"
+        return self
+
+    def __exit__(self, *error):
+        self.server.should_exit = True
+        self.thread.join(20)
+        assert not self.thread.is_alive()
 
 
 def read_all(sock):

@@ -56,7 +56,7 @@ def _serve(names: list[str], limits: Limits, host: str, port: int, token: str | 
     from polyseme.cli.progress import Stages
     from polyseme.serve.app import make_app
     from polyseme.serve.models import load_models
-    from polyseme.serve.server import server
+    from polyseme.serve.server import serve
     from polyseme.serve.service import Service
 
     with Stages() as stages:
@@ -64,7 +64,7 @@ def _serve(names: list[str], limits: Limits, host: str, port: int, token: str | 
         models = load_models(names)
     service = Service(models, limits)
     app = make_app(service, token, [host, *hosts])
-    server(app, service, host, port, lambda port: _tell(models, host, port, token)).run()
+    serve(app, service, host, port, lambda port: _tell(models, host, port, token))
 
 
 def _tell(models: Any, host: str, port: int, token: str | None) -> None:

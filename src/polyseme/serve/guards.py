@@ -30,13 +30,15 @@ class Guards:
             return await self.app(scope, receive, send)
         if scope["type"] != "http":
             return None  # a WebSocket; uvicorn answers with 403
-        start, seen = time.perf_counter(), _Seen(send, self.service)
+        start = time.perf_counter()
+        body = _Body(receive, self.service.limits.body_bytes, scope)
+        seen = _Seen(send, body, self.service)
         scope["arrived"] = asyncio.get_running_loop().time()
         try:
             if refusal := self._refusal(scope):
-                await response(scope["path"], refusal)(scope, receive, seen)
+                await response(scope["path"], refusal)(scope, body, seen)
             else:
-                await self.app(scope, _counted(receive, self.service.limits.body_bytes), seen)
+                await self.app(scope, body, seen)
         finally:
             self.service.metrics.request(_route(scope), seen.status, time.perf_counter() - start)
 
@@ -68,34 +70,47 @@ class Guards:
         return scheme.lower() == b"bearer" and hmac.compare_digest(given, self._token or b"")
 
 
+class _Body:
+    """A `receive` that refuses to go on where the body is too large."""
+
+    def __init__(self, receive: Receive, most: int, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        self.receive, self.most, self.n_bytes, self.ended = receive, most, 0, False
+        self.asks_first = b"expect" in headers  # it sends the body only once it is told to go on
+        self.closes = headers.get(b"connection", b"").lower() == b"close" or scope["http_version"] == "1.0"
+
+    async def __call__(self) -> Message:
+        message = await self._next()
+        if self.n_bytes > self.most:
+            raise _too_large(self.n_bytes, self.most)
+        return message
+
+    async def rest(self) -> None:
+        """Read what is left, and forget it."""
+        while not self.ended:
+            await self._next()
+
+    async def _next(self) -> Message:
+        message = await self.receive()
+        self.n_bytes += len(message.get("body", b""))
+        self.ended = not message.get("more_body", False)
+        return message
+
+
 class _Seen:
     """A `send` that remembers the status, and closes connections while the server ends."""
 
-    def __init__(self, send: Send, service: Service) -> None:
-        self.send, self.service, self.status = send, service, 499
+    def __init__(self, send: Send, body: _Body, service: Service) -> None:
+        self.send, self.body, self.service, self.status = send, body, service, 499
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             if self.service.draining:
                 message = {**message, "headers": [*message.get("headers", []), (b"connection", b"close")]}
+            if (self.service.draining or self.body.closes) and not self.body.asks_first:
+                await self.body.rest()  # to close while the client still sends would cost it the answer
         await self.send(message)
-
-
-def _counted(receive: Receive, most: int) -> Receive:
-    """A `receive` that refuses to go on where the body is too large."""
-    n_bytes = 0
-
-    async def counted() -> Message:
-        nonlocal n_bytes
-        message = await receive()
-        if message["type"] == "http.request":
-            n_bytes += len(message.get("body", b""))
-            if n_bytes > most:
-                raise _too_large(n_bytes, most)
-        return message
-
-    return counted
 
 
 def _too_large(size: int, most: int) -> Refusal:

@@ -11,6 +11,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from polyseme.serve.limits import Limits
 from polyseme.serve.refusals import body_of
 
+_LINGER = 1.0  # seconds in which a client that is cut off may read why
+
 
 def connections(limits: Limits) -> type[asyncio.Protocol]:
     """The protocol of one server's connections. uvicorn itself has no time limit for a request to come in."""
@@ -20,7 +22,7 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
-            self._in_head = self._in_request = False
+            self._in_head = self._in_request = self._is_cut = False
             self._head_bytes = 0
             self._late: asyncio.TimerHandle | None = None
             self._stuck: asyncio.TimerHandle | None = None
@@ -38,7 +40,7 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
+            if self._is_cut or self.transport.is_closing():
                 return
             super().data_received(data)
             if self._in_head:
@@ -47,7 +49,7 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
                     self._cut(431, f"The headers are larger than {limits.head_bytes} bytes.")
 
         def eof_received(self) -> None:
-            if self._in_request:
+            if self._in_request and not self._is_cut:
                 self._cut(400, "The request ended before it was whole. Check its Content-Length.")
 
         def on_message_begin(self) -> None:
@@ -81,7 +83,9 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
                 self._stuck = None
 
         def shutdown(self) -> None:
-            if self._in_request and not self._is_answering():
+            if self._is_cut:
+                self.transport.close()
+            elif self._in_request and not self._is_answering():
                 self._cut(503, "The server is about to end, and the request was not whole yet.")
             else:
                 super().shutdown()
@@ -109,15 +113,19 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
 
         def _cut(self, status: int, message: str) -> None:
             """Close, and say why where a request is there that has no answer yet."""
-            cycle = None if self._in_head else self.cycle
-            if cycle is None or not (cycle.response_started or cycle.response_complete):
-                if self._in_request or status == 503:
-                    self.transport.write(_raw(status, message))
-                if cycle is not None:
-                    cycle.disconnected = True
-                    cycle.message_event.set()
             self._unwatch()
-            self.transport.close()
+            cycle = None if self._in_head else self.cycle
+            answered = cycle is not None and (cycle.response_started or cycle.response_complete)
+            if answered or not (self._in_request or status == 503):
+                self.transport.close()
+                return
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+            self._is_cut = True
+            self.transport.write(_raw(status, message))
+            self.transport.write_eof()  # to close while the client still sends would cost it the answer
+            self.loop.call_later(_LINGER, self.transport.close)
 
     return Connection
 

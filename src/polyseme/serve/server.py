@@ -9,10 +9,11 @@ from types import FrameType
 
 import uvicorn
 
+from polyseme.errors import Mistake
 from polyseme.serve.protocol import connections
 from polyseme.serve.service import Service
 
-_LINGER = 1.0  # seconds in which clients that do not know yet are told
+_LINGER = 0.5  # seconds in which clients that do not know yet are told
 
 
 class Server(uvicorn.Server):
@@ -39,13 +40,16 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server(app: object, service: Service, host: str, port: int, ready: Callable[[int], None]) -> Server:
-    """One that is not started yet; `ready` is told the port once it is."""
+def serve(app: object, service: Service, host: str, port: int, ready: Callable[[int], None]) -> None:
+    """Until a signal comes; `ready` is told the port once requests are taken."""
+    with _listening(host, port, min(2048, 2 * service.limits.connections)) as listening:
+        make_server(app, service, ready).run([listening])
+
+
+def make_server(app: object, service: Service, ready: Callable[[int], None]) -> Server:
     limits = service.limits
     config = uvicorn.Config(
         app,  # type: ignore[arg-type]
-        host=host,
-        port=port,
         http=connections(limits),
         ws="none",
         loop="asyncio",
@@ -53,8 +57,15 @@ def server(app: object, service: Service, host: str, port: int, ready: Callable[
         log_level="warning",
         access_log=False,
         server_header=False,
-        backlog=min(2048, 2 * limits.connections),
         timeout_keep_alive=int(limits.idle) or 1,
         timeout_graceful_shutdown=max(1, int(limits.drain - _LINGER)),
     )
     return Server(config, service, ready)
+
+
+def _listening(host: str, port: int, backlog: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=backlog)
+    except OSError as error:
+        raise Mistake(f"{host}, port {port}, cannot be listened on: {error.strerror}. Choose another --port.") from None
