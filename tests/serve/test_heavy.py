@@ -58,17 +58,21 @@ async def ask_one(client, kind, number, texts, vectors, words):
     match kind:
         case "openai":
             answer = await client.ask("/v1/embeddings", {"input": text, "model": "bert"})
+            assert answer.status == 200, answer.content
             found = answer.json["data"][0]["embedding"]
         case "embed":
             answer = await client.ask("/embed", {"inputs": [text]})
+            assert answer.status == 200, answer.content
             found = answer.json[0]
         case "words":
             answer = await client.ask("/words", {"inputs": [text]})
+            assert answer.status == 200, answer.content
             np.testing.assert_allclose(answer.json[0]["vectors"], words[number], atol=1e-5)
             return answer.status
         case "several":
             some = [(number + step) % len(texts) for step in range(5)]
             answer = await client.ask("/embed", {"inputs": [texts[one] for one in some]})
+            assert answer.status == 200, answer.content
             np.testing.assert_allclose(answer.json, vectors[some], atol=1e-5)
             return answer.status
     np.testing.assert_allclose(found, vectors[number], atol=1e-5)

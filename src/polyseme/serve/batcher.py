@@ -58,6 +58,23 @@ class _Item:
     given: Any = field(compare=False)
 
 
+@dataclass
+class _Pace:
+    """How fast one thread has been of late; the first batches, which do many things for the first time, say little."""
+
+    n_batches: int = 0
+    n_tokens: float = 0.0
+    n_seconds: float = 0.0
+
+    def add(self, n_tokens: int, seconds: float) -> None:
+        self.n_batches += 1
+        self.n_tokens = 0.98 * self.n_tokens + n_tokens
+        self.n_seconds = 0.98 * self.n_seconds + seconds
+
+    def seconds(self, n_tokens: int) -> float:
+        return n_tokens * self.n_seconds / self.n_tokens if self.n_batches > 20 else 0.0
+
+
 Observer = Callable[[Work, int, int, float], None]  # what was done, inputs, tokens, seconds
 
 
@@ -76,7 +93,7 @@ class Batcher:
         self._numbers = count()
         self._clock = 0.0  # the turn that is being served
         self._n_requests = 0
-        self._speed: float | None = None  # tokens a second, of all threads
+        self._pace = _Pace()
         self._closed = False
 
     @property
@@ -89,7 +106,7 @@ class Batcher:
     @property
     def seconds_waiting(self) -> float:
         """How long what waits will take."""
-        return self.waiting / self._speed if self._speed else 0.0
+        return self._pace.seconds(self.waiting) / self.n_threads
 
     @property
     def retry_after(self) -> int:
@@ -203,8 +220,7 @@ class Batcher:
 
     def _tell(self, batch: list[_Item], n_threads: int, seconds: float) -> None:
         total = sum(item.size for item in batch)
-        speed = total / max(seconds, 1e-6) * self.n_threads / n_threads
-        self._speed = speed if self._speed is None else 0.9 * self._speed + 0.1 * speed
+        self._pace.add(total, seconds * n_threads)
         if self.observe:
             self.observe(batch[0].request.work, len(batch), total, seconds)
 
