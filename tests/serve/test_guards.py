@@ -1,10 +1,13 @@
 import logging
+import time
 
 import pytest
 from serving import ask
 
 pytest.importorskip("fastapi")
 from polyseme.serve.app import make_app
+from polyseme.serve.limits import Limits
+from polyseme.serve.service import Service
 
 BODY = {"inputs": "the crack in the wall"}
 
@@ -92,6 +95,15 @@ def test_while_the_server_ends_new_requests_are_refused_and_connections_closed(a
     assert answer.status == 503
     assert answer.headers["connection"] == "close"
     assert "retry-after" in answer.headers
+
+
+def test_a_deadline_that_is_over_is_told(service, monkeypatch):
+    app = make_app(Service(service.models, Limits(deadline=0.05)))  # its queue ends with this one request
+    encoder = service.models.named("bert").pretrained.encoder
+    forward = encoder.forward
+    monkeypatch.setattr(encoder, "forward", lambda batch: time.sleep(0.3) or forward(batch))
+    answer = ask(app, "/embed", BODY)
+    assert (answer.status, answer.json["error_type"]) == (504, "Overloaded")
 
 
 def test_no_text_is_logged_even_when_the_model_fails(app, service, caplog, monkeypatch):

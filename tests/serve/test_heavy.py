@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,29 +127,32 @@ def test_ten_times_too_many_clients_get_200_or_429_only(folders):
 
 
 def test_no_accepted_request_is_lost_in_a_hundred_ends(folders):
-    """Each client's request is answered by 200 or 503, or its connection is refused before it is sent."""
+    """On a connection from before the end every request is answered, by 200 or 503; new ones may be refused."""
     master = subprocess.Popen(
         [sys.executable, "-c", MASTER, str(folders / "bert")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(serving.SOURCE)},
     )  # fmt: skip
     statuses, body, draw = Counter(), {"inputs": some_texts(5)}, random.Random(0)
 
-    async def client(port):
+    async def client(port, ending):
         while True:
-            one = Client(port)
+            one, is_new = Client(port), ending.is_set()
             try:
                 one.reader, one.writer = await asyncio.open_connection("127.0.0.1", port)
-            except ConnectionRefusedError:
+                while one.writer is not None:
+                    answer = await one.ask("/embed", body)
+                    statuses[answer.status] += 1
+            except (ConnectionError, asyncio.IncompleteReadError):
+                assert is_new, "a connection that was there before the end got no answer"
                 return
-            while one.writer is not None:
-                answer = await one.ask("/embed", body)
-                statuses[answer.status] += 1
-                if answer.status == 503:
-                    await asyncio.sleep(0.01)
+            if answer.status == 503:
+                await asyncio.sleep(0.01)
 
     async def main(process, port):
-        clients = [asyncio.ensure_future(client(port)) for _ in range(16)]
+        ending = asyncio.Event()
+        clients = [asyncio.ensure_future(client(port, ending)) for _ in range(16)]
         await asyncio.sleep(draw.uniform(0.1, 0.4))
+        ending.set()
         os.kill(process, signal.SIGTERM)
         await asyncio.gather(*clients)
 
@@ -173,7 +177,7 @@ def test_schemathesis_finds_no_500_in_two_thousand_cases(folders, tmp_path):
     server = serving.Process(*names)
     cases = tmp_path / "cases.ndjson"
     command = [
-        sys.executable, "-m", "schemathesis.cli", "run", f"{server.address}/openapi.json", "--checks",
+        Path(sys.executable).parent / "st", "run", f"{server.address}/openapi.json", "--checks",
         "not_a_server_error,response_schema_conformance,content_type_conformance", "--max-examples", "150",
         "--phases", "examples,coverage,fuzzing", "--report", "ndjson", "--report-ndjson-path", str(cases),
         "--generation-database", "none", "--suppress-health-check", "all", "--no-color",

@@ -43,3 +43,9 @@ def test_nothing_outside_the_folder_is_served(page, path):
 def test_the_routes_come_before_the_page(page):
     assert ask(page, "/embed", {"inputs": "a crack"}).status == 200
     assert ask(page, "/", {"inputs": "a crack"}).status == 200
+
+
+def test_the_page_needs_no_token_but_what_it_asks_for_does(service, page, tmp_path):
+    app = make_app(service, token="sesam", folder=tmp_path / "page")
+    assert ask(app, "/").status == ask(app, "/page.js").status == 200
+    assert ask(app, "/info").status == ask(app, "/", {"inputs": "a"}).status == 401

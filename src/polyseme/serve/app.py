@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException as StarletteException
 
 from polyseme import __version__
@@ -27,15 +28,15 @@ def make_app(
     _add_refusals(app)
     if folder.is_dir():
         app.mount("/", page.Page(folder))
-    return Guards(app, service, token, hosts)
+    return Guards(app, service, token, hosts, ["/health", *page.paths(folder)])
 
 
 def _add_state(app: FastAPI, service: Service) -> None:
-    @app.get("/health", tags=["Text Embeddings Inference"])
+    @app.get("/health", response_class=Response, tags=["Text Embeddings Inference"])
     async def health() -> Response:
         return Response()
 
-    @app.get("/metrics", tags=["Text Embeddings Inference"])
+    @app.get("/metrics", response_class=PlainTextResponse, tags=["Text Embeddings Inference"])
     async def metrics() -> Response:
         text = service.metrics.text(service.batcher)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -54,6 +55,10 @@ def _add_refusals(app: FastAPI) -> None:
         assert isinstance(error, refusals.Refusal)
         return refusals.response(request.scope["path"], error)
 
+    async def failed(request: Request, error: Exception) -> Response:
+        return refusals.response(request.scope["path"], HTTPException(500, "The server failed. Its log says where."))
+
+    app.add_exception_handler(Exception, failed)
     app.add_exception_handler(StarletteException, refused)
     app.add_exception_handler(refusals.Refusal, plain)
     app.add_exception_handler(RequestValidationError, misshapen)

@@ -116,7 +116,9 @@ class Batcher:
         """What the work makes of each input; Full at once if too much is waiting, TimeoutError at the deadline."""
         loop = asyncio.get_running_loop()
         total = sum(sizes)
-        if self.full or self.waiting + total > self.limit or self._too_late(deadline - loop.time()):
+        if (seconds_left := deadline - loop.time()) <= 0:
+            raise TimeoutError
+        if self.full or self.waiting + total > self.limit or self.seconds_waiting > seconds_left:
             self._closed = self.waiting >= _REOPEN * self.limit
             raise Full(self.retry_after)
         if not inputs:
@@ -130,9 +132,6 @@ class Batcher:
             self._n_requests -= 1
             self.waiting -= request.n_waiting  # what was not begun never will be
             request.n_waiting = 0
-
-    def _too_late(self, seconds_left: float) -> bool:
-        return self.seconds_waiting > seconds_left
 
     def _add(self, request: _Request, inputs: Sequence[Any], sizes: Sequence[int]) -> None:
         self.waiting += request.n_waiting

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 
-def threads() -> ThreadPoolExecutor:
-    """As many as torch has, each of which is told for every batch with how many torch may compute."""
+def threads(n_threads: int) -> ThreadPoolExecutor:
+    """As many as torch may use, each of which is told for every batch with how many torch may compute."""
     # a thread's first question sets its number; asked later it would undo what was set
-    return ThreadPoolExecutor(torch.get_num_threads(), "compute", initializer=torch.get_num_threads)
+    return ThreadPoolExecutor(n_threads, "compute", initializer=torch.get_num_threads)
 
 
 def attempt(work: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[Any], n_threads: int) -> list[Any]:

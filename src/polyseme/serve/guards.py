@@ -12,16 +12,17 @@ from hashlib import sha256
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from polyseme.serve.refusals import Refusal, overloaded, response
-from polyseme.serve.service import Service
-
-OPEN = ("/health",)  # what may be asked without a token
+from polyseme.serve.service import Service, log_place
 
 
 class Guards:
     """An ASGI app around another; what it refuses never reaches it."""
 
-    def __init__(self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str], open_paths: Iterable[str]
+    ) -> None:
         self.app, self.service = app, service
+        self._open = frozenset(open_paths)  # what may be got without a token
         self._token = sha256(token.encode()).digest() if token else None
         self._hosts = {host.lower() for host in hosts} | {"localhost"}
 
@@ -31,24 +32,26 @@ class Guards:
         if scope["type"] != "http":
             return None  # a WebSocket; uvicorn answers with 403
         start = time.perf_counter()
-        body = _Body(receive, self.service.limits.body_bytes, scope)
+        headers = dict(scope["headers"])
+        body = _Body(receive, self.service.limits.body_bytes, headers, scope["http_version"])
         seen = _Seen(send, body, self.service)
         scope["arrived"] = asyncio.get_running_loop().time()
         try:
-            if refusal := self._refusal(scope):
+            if refusal := self._refusal(scope, headers):
                 await response(scope["path"], refusal)(scope, body, seen)
             else:
                 await self.app(scope, body, seen)
+        except Exception as error:  # it was answered with 500; a trace with its message might hold somebody's text
+            log_place(error)
         finally:
             self.service.metrics.request(_route(scope), seen.status, time.perf_counter() - start)
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        headers = dict(scope["headers"])
+    def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Refusal | None:
         if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
             return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
         if self.service.draining:
             return Refusal(503, "The server is about to end. Try again elsewhere.", headers={"Retry-After": "1"})
-        if self._token and scope["path"] not in OPEN and not self._is_known(headers.get(b"authorization", b"")):
+        if self._token and not self._is_open(scope) and not self._is_known(headers.get(b"authorization", b"")):
             return Refusal(
                 401, "This server wants a token: send Authorization: Bearer TOKEN.", code="invalid_api_key",
                 headers={"WWW-Authenticate": "Bearer"},
@@ -64,6 +67,9 @@ class Guards:
         name = _name(host).lower()
         return "*" in self._hosts or name in self._hosts or _is_address(name)
 
+    def _is_open(self, scope: Scope) -> bool:
+        return scope["method"] in ("GET", "HEAD") and scope["path"] in self._open
+
     def _is_known(self, authorization: bytes) -> bool:
         scheme, _, token = authorization.partition(b" ")
         given = sha256(token.strip()).digest()  # of one length, whatever was sent
@@ -73,11 +79,10 @@ class Guards:
 class _Body:
     """A `receive` that refuses to go on where the body is too large."""
 
-    def __init__(self, receive: Receive, most: int, scope: Scope) -> None:
-        headers = dict(scope["headers"])
+    def __init__(self, receive: Receive, most: int, headers: dict[bytes, bytes], version: str) -> None:
         self.receive, self.most, self.n_bytes, self.ended = receive, most, 0, False
         self.asks_first = b"expect" in headers  # it sends the body only once it is told to go on
-        self.closes = headers.get(b"connection", b"").lower() == b"close" or scope["http_version"] == "1.0"
+        self.closes = headers.get(b"connection", b"").lower() == b"close" or version == "1.0"
 
     async def __call__(self) -> Message:
         message = await self._next()
@@ -119,7 +124,7 @@ def _too_large(size: int, most: int) -> Refusal:
 
 def _length(headers: dict[bytes, bytes]) -> int:
     said = headers.get(b"content-length", b"0")
-    return int(said) if said.isdigit() else 0
+    return int(said[:18]) if said.isdigit() else 0
 
 
 def _name(host: str) -> str:

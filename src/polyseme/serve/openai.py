@@ -81,9 +81,7 @@ class ProblemReply(BaseModel):
     error: Problem
 
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ProblemReply} for status in (400, 401, 404, 415, 424, 429, 503, 504)
-}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": ProblemReply}, "5XX": {"model": ProblemReply}}
 
 
 def routes(service: Service) -> APIRouter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from polyseme.encoders.encoder import Directions
 from polyseme.lens.fill import MASK
+from polyseme.lens.score import Score
 from polyseme.serve import works
 from polyseme.serve.bodies import JsonRoute
 from polyseme.serve.examples import encoded, examples
@@ -232,8 +233,7 @@ def _with_lm(service: Service, name: str | None) -> Model:
 
 
 def _fitted(service: Service, name: str | None, tasks: Sequence[str], lack: str) -> Model:
-    can: Callable[[Model], bool] = lambda model: model.task in tasks  # noqa: E731
-    return service.models.find(name, can, lack)
+    return service.models.find(name, lambda model: model.task in tasks, lack)
 
 
 def _shown(text: Text) -> dict[str, Any]:
@@ -244,9 +244,16 @@ def _ways(ways: dict[str, list[tuple[str, float]]]) -> dict[str, Any]:
     return {way: [{"word": word, "chance": chance} for word, chance in found] for way, found in ways.items()}
 
 
-def _score(one: Any) -> dict[str, Any]:
-    facts = {"perplexity": one.perplexity(), "nll": one.nll, "bits_per_byte": one.bits_per_byte()}
+def _score(one: Score) -> dict[str, Any]:
+    facts = {"perplexity": _perplexity(one), "nll": one.nll, "bits_per_byte": one.bits_per_byte()}
     return {**facts, "predicted": one.n_predicted, "unknown": one.n_unknown}
+
+
+def _perplexity(one: Score) -> float | None:
+    try:
+        return one.perplexity()
+    except OverflowError:  # too large for any number here
+        return None
 
 
 def _answer(context: str, start: int, end: int) -> dict[str, Any]:

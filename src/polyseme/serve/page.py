@@ -23,6 +23,12 @@ HEADERS = {
 }
 
 
+def paths(folder: Path = FOLDER) -> list[str]:
+    """What a browser asks for to show the page."""
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    return ["/", *(f"/{path.relative_to(folder).as_posix()}" for path in files)]
+
+
 class Page(StaticFiles):
     """Files with those headers; links out of the folder are not followed."""
 

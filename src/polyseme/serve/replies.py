@@ -7,7 +7,6 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic_core import to_json
@@ -36,7 +35,3 @@ async def reply(make: Callable[[], bytes], n_numbers: int = 0) -> Response:
 def value(content: Any) -> Response:
     """Something small."""
     return Response(to_json(content, inf_nan_mode="null"), media_type="application/json")
-
-
-def finite(array: NDArray[np.float32]) -> bool:
-    return bool(np.isfinite(array).all())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import torch
 from fastapi import Request
 from starlette.types import Receive
 
@@ -38,8 +39,8 @@ class Service:
     batcher: Batcher = field(init=False)
 
     def __post_init__(self) -> None:
-        pool = threads()
-        self.batcher = Batcher(pool, pool._max_workers, self.limits.waiting_tokens, self.metrics.batch)
+        n_threads = torch.get_num_threads()
+        self.batcher = Batcher(threads(n_threads), n_threads, self.limits.waiting_tokens, self.metrics.batch)
 
     def check_texts(self, texts: Sequence[str]) -> None:
         self.check_count(len(texts))
@@ -79,6 +80,9 @@ class Service:
             return await asyncio.to_thread(make)
         except Mistake as mistake:
             raise Refusal(422, str(mistake)) from None
+        except Exception as error:
+            log_place(error)
+            raise Refusal(422, f"The text could not be read ({type(error).__name__}).") from None
 
     async def results(self, request: Request, work: Work, inputs: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
         """What the work makes of the inputs, unless the client goes away, the queue is full or time is over."""
@@ -99,7 +103,7 @@ class Service:
         except Refusal:
             raise
         except Exception as error:
-            _log(error)
+            log_place(error)
             raise Refusal(424, f"The model could not compute this ({type(error).__name__}).") from None
 
 
@@ -123,7 +127,7 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-def _log(error: Exception) -> None:
+def log_place(error: Exception) -> None:
     """Where it happened, but not its message, which may hold somebody's text."""
     place, trace = "", error.__traceback__
     while trace is not None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
 
-from polyseme import __version__
 from polyseme.serve import works
 from polyseme.serve.bodies import JsonRoute, Strings
 from polyseme.serve.embedding import Asked, embed, read
+from polyseme.serve.info import info_of
 from polyseme.serve.models import Model
 from polyseme.serve.pieces import Side
-from polyseme.serve.predicting import CLASSIFYING, labels_of, predict
+from polyseme.serve.predicting import CLASSIFYING, predict
 from polyseme.serve.refusals import Refusal
 from polyseme.serve.replies import numbers, reply, value
 from polyseme.serve.service import Service
@@ -110,9 +109,7 @@ class ErrorReply(BaseModel):
     error_type: str
 
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorReply} for status in (400, 401, 404, 413, 415, 422, 424, 429, 503, 504)
-}
+PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorReply}, "5XX": {"model": ErrorReply}}
 _VECTORS, _ALL = list[list[float]], list[list[list[float]]]
 
 
@@ -155,7 +152,7 @@ def routes(service: Service) -> APIRouter:
 
     @router.get("/info")
     async def info() -> Response:
-        return value(_info(service))
+        return value(info_of(service))
 
     return router
 
@@ -210,47 +207,3 @@ def _examples(inputs: str | Sequence[str] | Sequence[Sequence[str]]) -> tuple[li
 
 def _example(texts: list[str]) -> Any:
     return texts[0] if len(texts) == 1 else tuple(texts)
-
-
-def _info(service: Service) -> dict[str, Any]:
-    """What Text Embeddings Inference tells, of the first model; then all models and limits."""
-    limits, models = service.limits, list(service.models)
-    first = models[0]
-    return {
-        "model_id": first.name,
-        "model_sha": None,
-        "model_dtype": "float32",
-        "model_type": _type(first),
-        "max_concurrent_requests": limits.connections,
-        "max_input_length": first.sentences.window or limits.tokens_per_input,
-        "max_batch_tokens": first.pretrained.encoder.budget,
-        "max_batch_requests": None,
-        "max_client_batch_size": limits.inputs,
-        "auto_truncate": limits.cut_long,
-        "tokenization_workers": 1,
-        "version": __version__,
-        "sha": None,
-        "docker_label": None,
-        "models": [_facts(model) for model in models],
-        "limits": asdict(limits),
-    }
-
-
-def _type(model: Model) -> dict[str, Any]:
-    if labels := labels_of(model):
-        numbered = {str(place): label for place, label in enumerate(labels)}
-        return {"classifier": {"id2label": numbered, "label2id": {label: int(n) for n, label in numbered.items()}}}
-    return {"embedding": {"pooling": model.sentences.pooling}}
-
-
-def _facts(model: Model) -> dict[str, Any]:
-    encoder = model.pretrained.encoder
-    return {
-        "name": model.name,
-        "family": encoder.family,
-        "widths": list(encoder.widths),
-        "task": model.task,
-        "labels": labels_of(model) or None,
-        "fills": model.pretrained.lm is not None,
-        "reads_tokens": model.sentences.window,
-    }
