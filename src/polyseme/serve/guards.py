@@ -1,0 +1,151 @@
+"""What every request passes before its route: host, token, room in the queue, the size of its body."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from polyseme.serve.refusals import Refusal, overloaded, response
+from polyseme.serve.service import Service, log_place
+
+
+class Guards:
+    """An ASGI app around another; what it refuses never reaches it."""
+
+    def __init__(
+        self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str], open_paths: Iterable[str]
+    ) -> None:
+        self.app, self.service = app, service
+        self._open = frozenset(open_paths)  # what may be got without a token
+        self._token = sha256(token.encode()).digest() if token else None
+        self._hosts = {host.lower() for host in hosts} | {"localhost"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        if scope["type"] != "http":
+            return None  # a WebSocket; uvicorn answers with 403
+        start = time.perf_counter()
+        headers = dict(scope["headers"])
+        body = _Body(receive, self.service.limits.body_bytes, headers, scope["http_version"])
+        seen = _Seen(send, body, self.service)
+        scope["arrived"] = asyncio.get_running_loop().time()
+        try:
+            if refusal := self._refusal(scope, headers):
+                await response(scope["path"], refusal)(scope, body, seen)
+            else:
+                await self.app(scope, body, seen)
+        except Exception as error:  # it was answered with 500; a trace with its message might hold somebody's text
+            log_place(error)
+        finally:
+            self.service.metrics.request(_route(scope), seen.status, time.perf_counter() - start)
+
+    def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Refusal | None:
+        if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
+            return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
+        if self.service.draining:
+            return Refusal(503, "The server is about to end. Try again elsewhere.", headers={"Retry-After": "1"})
+        if self._token and not self._is_open(scope) and not self._is_known(headers.get(b"authorization", b"")):
+            return Refusal(
+                401, "This server wants a token: send Authorization: Bearer TOKEN.", code="invalid_api_key",
+                headers={"WWW-Authenticate": "Bearer"},
+            )  # fmt: skip
+        if (size := _length(headers)) > self.service.limits.body_bytes:
+            return _too_large(size, self.service.limits.body_bytes)
+        if scope["method"] == "POST" and self.service.batcher.full:  # before anything is read: refusing must be cheap
+            return overloaded(self.service.batcher.retry_after)
+        return None
+
+    def _host_is_ours(self, host: str) -> bool:
+        """A page of another origin can make its own name point here, but not an address (DNS rebinding)."""
+        name = _name(host).lower()
+        return "*" in self._hosts or name in self._hosts or _is_address(name)
+
+    def _is_open(self, scope: Scope) -> bool:
+        return scope["method"] in ("GET", "HEAD") and scope["path"] in self._open
+
+    def _is_known(self, authorization: bytes) -> bool:
+        scheme, _, token = authorization.partition(b" ")
+        given = sha256(token.strip()).digest()  # of one length, whatever was sent
+        return scheme.lower() == b"bearer" and hmac.compare_digest(given, self._token or b"")
+
+
+class _Body:
+    """A `receive` that refuses to go on where the body is too large."""
+
+    def __init__(self, receive: Receive, most: int, headers: dict[bytes, bytes], version: str) -> None:
+        self.receive, self.most, self.n_bytes, self.ended = receive, most, 0, False
+        self.asks_first = b"expect" in headers  # it sends the body only once it is told to go on
+        self.closes = headers.get(b"connection", b"").lower() == b"close" or version == "1.0"
+
+    async def __call__(self) -> Message:
+        message = await self._next()
+        if self.n_bytes > self.most:
+            raise _too_large(self.n_bytes, self.most)
+        return message
+
+    async def rest(self) -> None:
+        """Read what is left, and forget it."""
+        while not self.ended:
+            await self._next()
+
+    async def _next(self) -> Message:
+        message = await self.receive()
+        self.n_bytes += len(message.get("body", b""))
+        self.ended = not message.get("more_body", False)
+        return message
+
+
+class _Seen:
+    """A `send` that remembers the status, and closes connections while the server ends."""
+
+    def __init__(self, send: Send, body: _Body, service: Service) -> None:
+        self.send, self.body, self.service, self.status = send, body, service, 499
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            if self.service.draining:
+                message = {**message, "headers": [*message.get("headers", []), (b"connection", b"close")]}
+            if (self.service.draining or self.body.closes) and not self.body.asks_first:
+                await self.body.rest()  # to close while the client still sends would cost it the answer
+        await self.send(message)
+
+
+def _too_large(size: int, most: int) -> Refusal:
+    return Refusal(413, f"The body has {size} bytes or more; {most} are the most. Send fewer texts at once.")
+
+
+def _length(headers: dict[bytes, bytes]) -> int:
+    said = headers.get(b"content-length", b"0")
+    return int(said[:18]) if said.isdigit() else 0
+
+
+def _name(host: str) -> str:
+    """The host without its port.
+
+    >>> _name("[::1]:8000"), _name("localhost:80"), _name("127.0.0.1")
+    ('::1', 'localhost', '127.0.0.1')
+    """
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _route(scope: Scope) -> str:
+    """Its pattern; paths nobody serves share one name, or a client could make as many counters as it likes."""
+    return str(getattr(scope.get("route"), "path", None) or "other")

@@ -1,0 +1,71 @@
+"""uvicorn's server with an orderly end: requests that were taken are answered, others are refused or cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+
+from polyseme.errors import Mistake
+from polyseme.serve.protocol import connections
+from polyseme.serve.service import Service
+
+_LINGER = 0.5  # seconds in which clients that do not know yet are told
+
+
+class Server(uvicorn.Server):
+    """It ends on SIGTERM and on Ctrl-C; a second signal ends it at once."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self.service, self.ready = service, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.ready(self.servers[0].sockets[0].getsockname()[1])
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Remembers no signal, which uvicorn would raise again in the end: an orderly end is no failure."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """For a moment connections are still taken, so that whoever is on the way gets a 503 and not a reset."""
+        self.service.draining = True
+        await asyncio.sleep(_LINGER)
+        await super().shutdown(sockets)
+
+
+def serve(app: object, service: Service, host: str, port: int, ready: Callable[[int], None]) -> None:
+    """Until a signal comes; `ready` is told the port once requests are taken."""
+    with _listening(host, port, min(2048, 2 * service.limits.connections)) as listening:
+        make_server(app, service, ready).run([listening])
+
+
+def make_server(app: object, service: Service, ready: Callable[[int], None]) -> Server:
+    limits = service.limits
+    config = uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=connections(limits),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=int(limits.idle) or 1,
+        timeout_graceful_shutdown=max(1, int(limits.drain - _LINGER)),
+    )
+    return Server(config, service, ready)
+
+
+def _listening(host: str, port: int, backlog: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=backlog)
+    except OSError as error:
+        raise Mistake(f"{host}, port {port}, cannot be listened on: {error.strerror}. Choose another --port.") from None

@@ -1,0 +1,136 @@
+"""What every route has at hand: the models, the limits, the queue."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import torch
+from fastapi import Request
+from starlette.types import Receive
+
+from polyseme.errors import Mistake
+from polyseme.serve.batcher import Batcher, Full, Work
+from polyseme.serve.computing import threads
+from polyseme.serve.limits import Limits
+from polyseme.serve.metrics import Metrics
+from polyseme.serve.models import Models
+from polyseme.serve.refusals import Refusal, overloaded
+
+Made = TypeVar("Made")
+
+logger = logging.getLogger(__name__)
+
+_AT_ONCE = 4000  # characters that are tokenised in well under a millisecond or two; more go to a thread
+_CHARACTERS = 16  # a token, at the most: a text of more is refused before it is tokenised
+
+
+@dataclass
+class Service:
+    """One server's models and queue."""
+
+    models: Models
+    limits: Limits
+    metrics: Metrics = field(default_factory=Metrics)
+    draining: bool = False
+    batcher: Batcher = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_threads = torch.get_num_threads()
+        self.batcher = Batcher(threads(n_threads), n_threads, self.limits.waiting_tokens, self.metrics.batch)
+
+    def check_texts(self, texts: Sequence[str]) -> None:
+        self.check_count(len(texts))
+        self.check_lengths(texts)
+
+    def check_count(self, n_inputs: int) -> None:
+        if n_inputs > self.limits.inputs:
+            raise Refusal(413, f"{n_inputs} inputs were sent; {self.limits.inputs} a request are the most.")
+
+    def check_lengths(self, texts: Sequence[str]) -> None:
+        """Whether none is far too long to be tokenised."""
+        most = _CHARACTERS * self.limits.tokens_per_input
+        for text in texts:
+            if len(text) > most:
+                raise Refusal(413, f"A text has {len(text)} characters; {most} are the most. Cut it up.")
+
+    def check_sizes(self, sizes: Sequence[int]) -> None:
+        most = self.limits.tokens_per_input
+        for place, size in enumerate(sizes):
+            if size > most:
+                raise Refusal(413, f"Input {place} has {size} tokens; {most} are the most. Cut it up.")
+
+    def check_numbers(self, n_numbers: int) -> None:
+        if n_numbers > self.limits.reply_numbers:
+            most = self.limits.reply_numbers
+            raise Refusal(
+                413, f"The reply would hold {n_numbers} numbers; {most} are the most. Send fewer texts at once."
+            )
+
+    async def prepared(self, texts: Sequence[str], make: Callable[[], Made]) -> Made:
+        """What `make` makes of texts, in a thread where they are long."""
+        if self.batcher.full:
+            raise overloaded(self.batcher.retry_after)
+        try:
+            if sum(map(len, texts)) <= _AT_ONCE:
+                return make()
+            return await asyncio.to_thread(make)
+        except Mistake as mistake:
+            raise Refusal(422, str(mistake)) from None
+        except Exception as error:
+            log_place(error)
+            raise Refusal(422, f"The text could not be read ({type(error).__name__}).") from None
+
+    async def results(self, request: Request, work: Work, inputs: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
+        """What the work makes of the inputs, unless the client goes away, the queue is full or time is over."""
+        sizes = [max(1, size) for size in sizes]
+        if sum(sizes) > self.limits.waiting_tokens:
+            most = self.limits.waiting_tokens
+            raise Refusal(413, f"The request costs {sum(sizes)} tokens; {most} are the most. Send fewer texts at once.")
+        deadline = request.scope.get("arrived", asyncio.get_running_loop().time()) + self.limits.deadline
+        try:
+            return await _unless_gone(request.receive, self.batcher.results(work, inputs, sizes, deadline))
+        except Full as full:
+            raise overloaded(full.seconds) from None
+        except TimeoutError:
+            seconds = self.limits.deadline
+            raise Refusal(504, f"There was no answer within {seconds:g} s. Send less at once.") from None
+        except Mistake as mistake:
+            raise Refusal(422, str(mistake)) from None
+        except Refusal:
+            raise
+        except Exception as error:
+            log_place(error)
+            raise Refusal(424, f"The model could not compute this ({type(error).__name__}).") from None
+
+
+async def _unless_gone(receive: Receive, computed: Any) -> list[Any]:
+    """The result, or nothing where the client leaves first: then it is not computed any more."""
+    computing = asyncio.ensure_future(computed)
+    leaving = asyncio.ensure_future(_left(receive))
+    try:
+        await asyncio.wait({computing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not computing.done():
+            raise Refusal(499, "The client has gone away.")
+        found: list[Any] = computing.result()
+        return found
+    finally:
+        computing.cancel()
+        leaving.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def log_place(error: Exception) -> None:
+    """Where it happened, but not its message, which may hold somebody's text."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    logger.error("%s at %s", type(error).__name__, place)

@@ -1,0 +1,142 @@
+import socket
+import time
+
+import pytest
+from serving import Local, post, read_all, until
+
+pytest.importorskip("fastapi")
+from polyseme.serve.limits import Limits
+from polyseme.serve.service import Service
+
+BODY = {"inputs": "the crack in the wall"}
+HEAD = b"POST /embed HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+
+
+def status(content):
+    return int(content.split(b" ", 2)[1])
+
+
+def test_a_request_is_answered_and_the_connection_kept(server):
+    with server.socket(post("/embed", BODY)) as sock:
+        assert sock.recv(15) == b"HTTP/1.1 200 OK"
+        time.sleep(0.2)
+        sock.recv(65536)
+        sock.sendall(post("/embed", BODY, close=True))
+        assert status(read_all(sock)) == 200
+
+
+@pytest.mark.parametrize(
+    "part", [b"POST /embed HT", HEAD, HEAD + b"content-length: 50\r\n\r\n", HEAD + b"content-length: 50\r\n\r\n{"]
+)
+def test_a_half_sent_request_is_cut_off_with_408(server, part):
+    assert status(server.say(part)) == 408
+
+
+def test_a_request_that_trickles_in_is_cut_off_too(server):
+    with server.socket(HEAD) as sock:
+        sock.settimeout(0.1)
+        answer = b""
+        for _ in range(100):
+            try:
+                sock.sendall(b"x")
+                answer += sock.recv(1000)
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+            if answer:
+                break
+        assert status(answer) == 408
+
+
+def test_a_connection_without_a_request_is_closed(server):
+    assert server.say(b"") == b""
+
+
+def test_a_body_shorter_than_it_was_said_to_be_is_refused(server):
+    with server.socket(HEAD + b"content-length: 50\r\n\r\n{}") as sock:
+        sock.shutdown(socket.SHUT_WR)
+        assert status(read_all(sock)) == 400
+
+
+@pytest.mark.parametrize("length", [b"x", b"-1", b"1, 2", b"1\r\ncontent-length: 2"])
+def test_a_content_length_that_makes_no_sense_is_refused(server, length):
+    assert status(server.say(HEAD + b"content-length: " + length + b"\r\n\r\n{}")) == 400
+
+
+def test_a_body_longer_than_it_was_said_to_be_is_refused(server):
+    content = b'{"inputs": "the crack in the wall"}'
+    answer = server.say(HEAD + b"content-length: 10\r\n\r\n" + content)
+    assert status(answer) == 400
+
+
+def test_a_body_of_64_mb_gets_413_and_not_a_reset(server):
+    large = b'{"inputs": "' + b"a" * (64 << 20) + b'"}'
+    with server.socket(post("/embed", large, close=True), 30) as sock:
+        assert status(read_all(sock)) == 413
+    chunk = b"10000\r\n" + b"a" * 65536 + b"\r\n"
+    with server.socket(HEAD + b"transfer-encoding: chunked\r\n\r\n", 30) as sock:
+        for _ in range(40):
+            sock.sendall(chunk)
+        assert sock.recv(12) == b"HTTP/1.1 413"
+
+
+def test_headers_without_end_are_refused(server):
+    assert status(server.say(HEAD + b"x: " + b"a" * 300_000)) == 431
+
+
+@pytest.mark.parametrize("content", [b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"hello\r\n\r\n"])
+def test_what_is_not_http_is_refused(server, content):
+    assert status(server.say(content)) == 400
+
+
+def test_requests_sent_behind_one_another_are_answered_in_order(server):
+    with server.socket(post("/embed", BODY) + post("/tokenize", BODY) + post("/x", BODY, close=True)) as sock:
+        answers = read_all(sock)
+    assert [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]] == [200, 200, 404]
+
+
+def test_half_open_connections_do_not_keep_others_out(server):
+    some = [server.socket(HEAD) for _ in range(50)]
+    try:
+        assert status(server.say(post("/embed", BODY, close=True))) == 200
+    finally:
+        for sock in some:
+            sock.close()
+
+
+def test_a_reader_that_does_not_read_is_cut_off(server):
+    """Its replies are far larger than what the system keeps for it."""
+    body = {"inputs": ["the crack in the wall"] * 1000}
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.connect(("127.0.0.1", server.port))
+        sock.settimeout(20)
+        for _ in range(20):
+            sock.sendall(post("/embed_all", body))
+        time.sleep(4)
+        n_bytes = 0
+        with pytest.raises(OSError):
+            while part := sock.recv(1 << 20):
+                n_bytes += len(part)
+            raise OSError("closed")
+    assert n_bytes < 20 * 4_000_000
+
+
+def test_connections_beyond_the_limit_are_told_so_and_idle_ones_closed(service):
+    with Local(Service(service.models, Limits(connections=2, idle=1))) as local:
+        address = ("127.0.0.1", local.port)
+        some = [socket.create_connection(address, 20) for _ in range(2)]
+        with socket.create_connection(address, 20) as third:
+            assert status(read_all(third)) == 503
+        some.pop().close()
+        some[0].sendall(post("/embed", BODY))
+        assert status(read_all(some[0])) == 200  # and then it is closed, though the client keeps it
+        some[0].close()
+
+
+def test_the_server_is_well_after_all_that(server):
+    until(lambda: status(server.say(post("/embed", BODY, close=True))) == 200)
+    text = server.say(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").decode()
+    assert 'status="500"' not in text
+    assert "polyseme_waiting_tokens 0.0" in text
