@@ -20,6 +20,7 @@ from polyseme.adapt.model import Adapted
 from polyseme.adapt.order import Order
 from polyseme.adapt.shared import Shared, Taken
 from polyseme.adapt.store import default_store
+from polyseme.errors import Mistake
 from polyseme.train import resume
 from polyseme.train.loop import Progress, train
 from polyseme.train.optim import decay_groups
@@ -85,6 +86,8 @@ class Session:
                 break
         if self.best_weights:
             self.module.load_state_dict(self.best_weights)
+        if not all(bool(parameter.isfinite().all()) for parameter in self.module.parameters()):
+            raise Mistake(f"After the last step some weights are not numbers. Lower the rate ({self.settings.rate:g}).")
         self.adapted.eval().requires_grad_(False)
         return self.best
 

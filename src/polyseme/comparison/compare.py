@@ -115,10 +115,10 @@ def comparison(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise Mistake(f"{folder} is a file; a comparison wants a folder. Choose another with --out.")
-    common = axes.checked()
+    axes.check()
     found = [_data(task, one, columns, tell) if one is not None else None for one in (data, test, valid)]
     assert found[0] is not None
-    parts = parted(found[0], found[1], found[2], common.valid)
+    parts = parted(found[0], found[1], found[2])
     measure = chosen(task, [*parts.train.labels, *parts.test.labels], score)
     loaded = sources(encoders)
     made = plan(task, axes, loaded, parts.train, digest(parts))

@@ -34,12 +34,11 @@ class Axes:
     def settings(self, layers: str | int, tune: str, seed: int = 0) -> Settings:
         return settings(**{**dict(self.chosen), "layers": layers, "tune": tune, "seed": seed})
 
-    def checked(self) -> Settings:
-        """What all fits share, once every combination has been found to be spelled right."""
+    def check(self) -> None:
+        """Refuse what is spelled wrong before any text is read."""
         for layers in self.layers:
             for tune in self.tune:
                 self.settings(layers, tune)
-        return self.settings("top", "frozen")
 
 
 @dataclass(frozen=True)

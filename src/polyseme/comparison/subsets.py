@@ -26,20 +26,22 @@ class Parts:
     said: tuple[str, ...] = ()
 
 
-def parted(data: Data, test: Data | None, valid: Data | None, valid_part: float) -> Parts:
-    """A fifth is split off for the test where none is given, then a part to choose the best epoch by."""
+def parted(data: Data, test: Data | None, valid: Data | None) -> Parts:
+    """A fifth is split off for the test where none is given.
+
+    Without `valid` each fit holds out a part of its own labels to choose the best epoch by, as whoever has no more of
+    them would have to: a curve over label counts would flatter small ones otherwise.
+    """
     said = []
     if test is None:
         data, test = _without_test(data)
         said.append(
             f"No --test was given: {len(test):,} examples are kept for it, {len(data):,} are left to learn from."
         )
-    if valid is None:
-        data, valid = data.parted(valid_part, 0)
-        if valid is not None:
-            said.append(f"{len(valid):,} examples, the same for all, are held out to choose the best epoch by.")
-        else:
-            said.append("There are too few examples to hold any out: the last epoch is taken.")
+    if valid is not None:
+        said.append(
+            f"{len(valid):,} labelled examples more choose the best epoch of every fit, however few it learns from."
+        )
     return Parts(data, valid, test, tuple(said))
 
 
