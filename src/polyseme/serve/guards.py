@@ -20,8 +20,10 @@ OPEN = ("/health",)  # what may be asked without a token
 class Guards:
     """An ASGI app around another; what it refuses never reaches it."""
 
-    def __init__(self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str]) -> None:
-        self.app, self.service = app, service
+    def __init__(
+        self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str], page: Iterable[str] = ()
+    ) -> None:
+        self.app, self.service, self._page = app, service, frozenset(page)
         self._token = sha256(token.encode()).digest() if token else None
         self._hosts = {host.lower() for host in hosts} | {"localhost"}
 
@@ -48,7 +50,7 @@ class Guards:
             return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
         if self.service.draining:
             return Refusal(503, "The server is about to end. Try again elsewhere.", headers={"Retry-After": "1"})
-        if self._token and scope["path"] not in OPEN and not self._is_known(headers.get(b"authorization", b"")):
+        if self._token and not self._is_open(scope) and not self._is_known(headers.get(b"authorization", b"")):
             return Refusal(
                 401, "This server wants a token: send Authorization: Bearer TOKEN.", code="invalid_api_key",
                 headers={"WWW-Authenticate": "Bearer"},
@@ -63,6 +65,10 @@ class Guards:
         """A page of another origin can make its own name point here, but not an address (DNS rebinding)."""
         name = _name(host).lower()
         return "*" in self._hosts or name in self._hosts or _is_address(name)
+
+    def _is_open(self, scope: Scope) -> bool:
+        """The page's files are open: they hold nothing of the models, and ask for the token themselves."""
+        return scope["path"] in OPEN or (scope["method"] in ("GET", "HEAD") and scope["path"] in self._page)
 
     def _is_known(self, authorization: bytes) -> bool:
         scheme, _, token = authorization.partition(b" ")

@@ -14,13 +14,19 @@ FOLDER = Path(__file__).parent / "page"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+
+def paths(folder: Path) -> set[str]:
+    """What a browser asks for to show the page; it has no token to send along yet."""
+    files = {f"/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*") if file.is_file()}
+    return files | {"/"} if files else files
 
 
 class Page(StaticFiles):
