@@ -1,7 +1,7 @@
 // How alike the vectors are, layer by layer: those of the same meaning, and those of different ones.
 import { svg } from "./dom.js";
 
-const WIDTH = 560, HEIGHT = 250, LEFT = 44, RIGHT = 152, TOP = 18, BOTTOM = 44;
+const HEIGHT = 320, LEFT = 44, RIGHT = 136, TOP = 18, BOTTOM = 44;
 
 // The mean cosine of pairs of the same meaning and of pairs of different meanings; null where there is no such pair.
 export function alike(cosines, meanings) {
@@ -18,20 +18,24 @@ const mean = ([sum, count]) => (count ? sum / count : null);
 
 export function drawCurve(chosen) {
   const heading = svg("title", {}, "Similarity layer by layer"), about = svg("desc"), drawing = svg("g", {});
-  const figure = svg("svg", { class: "curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, heading, about, drawing);
+  const figure = svg("svg", { class: "curve", role: "img" }, heading, about, drawing);
+  let last = null;
+  new ResizeObserver(() => last && show(...last)).observe(figure);
 
   // `layers` are {same, other}, `layer` the one that is shown elsewhere.
   function show(layers, layer) {
+    last = [layers, layer];
+    const width = Math.max(300, figure.clientWidth), right = width - RIGHT;
     const values = layers.flatMap(({ same, other }) => [same, other]).filter((value) => value !== null);
     const low = Math.min(0.9, Math.floor(10 * Math.min(...values)) / 10);
-    const toX = (place) => LEFT + (place / Math.max(1, layers.length - 1)) * (WIDTH - LEFT - RIGHT);
+    const toX = (place) => LEFT + (place / Math.max(1, layers.length - 1)) * (right - LEFT);
     const toY = (value) => TOP + ((1 - value) / (1 - low)) * (HEIGHT - TOP - BOTTOM);
     about.textContent = layers.map(({ same, other }, place) => `Layer ${place}: same meaning ${told(same)}, different meanings ${told(other)}.`).join(" ");
     const half = (toX(1) - toX(0)) / 2 || 20;
     drawing.replaceChildren(
       svg("rect", { class: "here", x: toX(layer) - 15, width: 30, y: TOP - 8, height: HEIGHT - TOP - BOTTOM + 36, rx: 8 }),
-      ...grid(low, toY), ...layers.map((_, place) => svg("text", { class: "tick", x: toX(place), y: HEIGHT - BOTTOM + 22, "text-anchor": "middle" }, place)),
-      svg("text", { class: "tick", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 3, "text-anchor": "middle" }, "layer"),
+      ...grid(low, toY, right), ...layers.map((_, place) => svg("text", { class: "tick", x: toX(place), y: HEIGHT - BOTTOM + 22, "text-anchor": "middle" }, place)),
+      svg("text", { class: "tick", x: (LEFT + right) / 2, y: HEIGHT - 3, "text-anchor": "middle" }, "layer"),
       ...["same", "other"].flatMap((way) => line(layers.map((one) => one[way]), way, toX, toY)), ...ends(layers.at(-1), toX(layers.length - 1), toY),
       ...layers.map((_, place) => svg("rect", { class: "hit", x: toX(place) - half, width: 2 * half, y: 0, height: HEIGHT, click: () => chosen(place) })),
     );
@@ -40,11 +44,11 @@ export function drawCurve(chosen) {
   return { figure, show };
 }
 
-function grid(low, toY) {
+function grid(low, toY, right) {
   const found = [];
   for (let value = 10; value >= Math.round(low * 10); value -= low < 0.45 ? 2 : 1) {
     const y = toY(value / 10);
-    found.push(svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT + 16, y1: y, y2: y }));
+    found.push(svg("line", { class: "grid", x1: LEFT, x2: right + 16, y1: y, y2: y }));
     found.push(svg("text", { class: "tick", x: LEFT - 8, y: y + 5, "text-anchor": "end" }, (value / 10).toFixed(1)));
   }
   return found;

@@ -11,6 +11,7 @@ export function svg(name, attributes = {}, ...children) {
 function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(key, value);
+    else if (key.startsWith("aria-")) made.setAttribute(key, String(value));
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
   }

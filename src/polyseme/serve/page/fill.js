@@ -72,14 +72,14 @@ export function start(tools, served) {
 function card(model, masks, text) {
   const box = el("article", { class: "panel" }, el("h2", {}, model.name, " ", el("small", { class: "dim" }, family(model))));
   if (masks instanceof Error) box.append(el("p", { class: "status wrong" }, masks.message));
-  else masks.forEach((ways, place) => box.append(masks.length > 1 ? el("h3", {}, `Blank ${place + 1}`) : "", el("div", { class: "ways" }, columns(ways, text, place))));
+  else masks.forEach((ways, place) => box.append(masks.length > 1 ? el("h3", {}, `Blank ${place + 1}`) : "", el("div", { class: "ways" }, columns(ways, text, place, masks.length > 1 ? "h4" : "h3"))));
   return box;
 }
 
-function columns(ways, text, place) {
+function columns(ways, text, place, heading) {
   const most = Math.max(...Object.values(ways).flatMap((words) => known(words).map(({ chance }) => chance)));
   return Object.keys(WAYS).filter((way) => way in ways).map((way) => el("section", {},
-    el("h4", {}, Object.keys(ways).length > 1 ? WAYS[way] : "all of it"), seen(way, text, place),
+    el(heading, {}, Object.keys(ways).length > 1 ? WAYS[way] : "all of it"), seen(way, text, place),
     bars(known(ways[way]).map(({ word, chance }, rank) => ({ name: word, share: chance, strong: rank === 0 })), { most }), unknown(ways[way])));
 }
 
@@ -92,11 +92,11 @@ function unknown(words) {
   return found ? el("p", { class: "dim note" }, `${percent(found.chance)} for a word outside its vocabulary`) : null;
 }
 
-// The sentence as this way of reading sees it: the rest is dimmed.
+// The sentence as this way of reading sees it: the rest is struck out.
 function seen(way, text, place) {
   const parts = text.split(MASK), left = parts.slice(0, place + 1).join("…"), right = parts.slice(place + 1).join("…");
   return el("p", { class: "seen" },
-    el("span", { class: way === "backward" ? "unseen" : "" }, left), el("b", { class: "blank" }, " "), el("span", { class: way === "forward" ? "unseen" : "" }, right));
+    el(way === "backward" ? "s" : "span", {}, left), el("b", { class: "blank" }, " "), el(way === "forward" ? "s" : "span", {}, right));
 }
 
 const FAMILIES = { bert: "BERT", elmo: "ELMo", awd_lstm: "AWD-LSTM", static: "static vectors" };

@@ -40,7 +40,7 @@ function task(model) {
       el("div", { class: "row" }, button("As learned", () => mix.set(model.weights, model.gamma)), button("Equal", () => mix.set(model.layers.map(() => 1 / n))),
         button("Only the lowest", () => only(0)), button("Only the top", () => only(n - 1))),
       el("p", { class: "dim" }, "A small line marks what was learned.")),
-    el("div", { class: "panel" }, el("h2", {}, "What it would say"), fields.box, prediction, said.line));
+    el("div", { class: "panel says" }, el("h2", {}, "What it would say"), fields.box, prediction, said.line));
 
   async function compute() {
     try {

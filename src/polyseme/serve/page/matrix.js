@@ -20,7 +20,9 @@ export function drawMatrix(name, pointed) {
     const made = el("td", { tabindex: "-1", class: i === j ? "self" : "", mouseenter: () => pointed([i, j]), mouseleave: () => pointed([]),
       focus: () => { enter([i, j], false); pointed([i, j]); }, blur: () => pointed([]), keydown: (event) => walk(event, i, j) }, shown(value));
     const strength = Math.max(0, Math.min(1, (value - low) / (1 - low || 1)));
-    made.style.setProperty("--strength", `${Math.round(46 * strength ** 1.5)}%`); // more would leave the number illegible
+    const strong = strength > 0.7; // between the two ranges neither dark nor light numbers would be legible
+    made.style.setProperty("--strength", `${Math.round(strong ? 88 + 40 * (strength - 0.7) : 64 * strength)}%`);
+    made.classList.toggle("strong", strong);
     return made;
   }
 

@@ -56,7 +56,7 @@ export function sentenceList(state, changed) {
   }
 
   function meaning(sentence, number) {
-    const list = el("select", { "aria-label": `Meaning of the word in sentence ${number}`, change: () => { sentence.meaning = list.value; changed(); focus(number - 1, "select"); } },
+    const list = el("select", { "aria-label": `Meaning of the word in sentence ${number}`, title: "Which meaning it has here", change: () => { sentence.meaning = list.value; changed(); focus(number - 1, "select"); } },
       MEANINGS.map((one) => el("option", { value: one, selected: one === sentence.meaning }, `${signOf(one)} meaning ${one}`)));
     return el("span", { class: "meaning" }, badge(sentence.meaning, number), list);
   }
@@ -64,11 +64,12 @@ export function sentenceList(state, changed) {
   function edit(line, sentence, number) {
     const field = el("textarea", { rows: 2, "aria-label": `Sentence ${number}`, spellcheck: "false", maxlength: 2000 });
     field.value = sentence.text;
+    let ended = false; // the field leaves the page with the focus, which would end it a second time
     const done = (keep) => {
-      if (!field.isConnected) return;
+      if (ended) return;
+      ended = true;
       const focused = field === document.activeElement;
       if (keep && field.value.trim()) sentence.text = field.value.trim();
-      field.remove(); // before the focus goes elsewhere, which would end it a second time
       if (keep) changed(); else draw();
       if (focused) focus(number - 1, "button");
     };
@@ -76,7 +77,11 @@ export function sentenceList(state, changed) {
       if (event.key === "Enter" && !event.isComposing) { event.preventDefault(); done(true); }
       if (event.key === "Escape") done(false);
     });
-    field.addEventListener("blur", () => done(true));
+    field.addEventListener("blur", ({ relatedTarget: next }) => {
+      const name = list.contains(next) && next.getAttribute("aria-label");
+      done(true);
+      if (name) list.querySelector(`[aria-label="${name}"]`).focus(); // the list was drawn anew, the focus goes on in it
+    });
     line.querySelector(".sentence").replaceWith(field);
     field.focus();
     field.select();
