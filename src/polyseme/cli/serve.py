@@ -79,7 +79,7 @@ def _tell(models: Any, host: str, port: int, token: str | None) -> None:
     example = f"""curl {address}/v1/embeddings{known} -H 'Content-Type: application/json' """
     print(f"""  {example}-d '{{"model": "{first.name}", "input": "A crack in the wall"}}'""", file=sys.stderr)
     print(
-        f"  {address}/info tells limits, {address}/openapi.json every route; Ctrl-C ends it",
+        f"  {address} in a browser looks inside them; /info tells limits, /openapi.json every route; Ctrl-C ends it",
         file=sys.stderr,
         flush=True,
     )

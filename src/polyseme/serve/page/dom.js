@@ -43,7 +43,10 @@ export function status() {
 let numbers = 0;
 export const freshId = (name) => `${name}-${++numbers}`;
 
-export const percent = (share) => (share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`);
+export function percent(share) { // with spaces that do not break
+  if (share < 5e-5) return "0\u00a0%";
+  return share < 0.001 ? "<\u00a00.1\u00a0%" : `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}\u00a0%`;
+}
 
 // Run a little later, and only the last of many calls.
 export function settled(run, milliseconds = 300) {

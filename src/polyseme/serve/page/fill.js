@@ -4,7 +4,7 @@ import { bars } from "./bars.js";
 import { button, el, freshId, percent, settled, status } from "./dom.js";
 
 const MASK = "[MASK]";
-const EXAMPLES = ["There was a [MASK] in the wall.", "The bank raised interest [MASK] again.", "He was arrested by the [MASK].", "She [MASK] to the market and bought some bread."];
+const EXAMPLES = ["The company said it will [MASK] its stake.", "There was a [MASK] in the wall.", "They walked along the [MASK] of the river.", "The bank raised interest [MASK] again."];
 const WAYS = { forward: "from the left", backward: "from the right", both: "both sides" };
 
 const fillers = (served) => served.models.filter((model) => model.fills);
@@ -29,7 +29,7 @@ export function start(tools, served) {
   tools.append(
     el("div", { class: "panel" },
       el("label", { for: field.id }, "A sentence with a blank, written ", el("code", {}, MASK)), field,
-      el("div", { class: "row" }, button("Put a blank here", putBlank), el("span", { class: "dim" }, "or try"), EXAMPLES.map((text, place) => button(`example ${place + 1}`, () => { field.value = text; compute(); }, { class: "chip", title: text }))),
+      el("div", { class: "row" }, button("Put a blank here", putBlank), el("span", { class: "dim" }, "or try"), EXAMPLES.map((text) => button(text.replace(MASK, "___"), () => { field.value = text; compute(); }, { class: "chip" }))),
       said.line),
     results);
   compute();

@@ -6,6 +6,7 @@ import { button, choice, el, freshId, settled, status } from "./dom.js";
 import { drawMap } from "./map.js";
 import { drawMatrix } from "./matrix.js";
 import { holds, sentenceList, shared } from "./sentences.js";
+import { layerWalk } from "./walk.js";
 
 const SENTENCES = [
   ["A", "A crack in the wall let cold air into the kitchen."],
@@ -26,7 +27,6 @@ export function lack(served) {
 export function start(tools, served) {
   const models = contextual(served), statics = served.models.filter((model) => model.family === "static");
   const state = { word: "crack", sentences: SENTENCES.map(([meaning, text]) => ({ meaning, text })), model: models[0].name, other: statics[0]?.name ?? "", layer: null, found: null };
-  let playing = null;
   const asked = latest(async (signal) => {
     const used = state.sentences.map((one, number) => ({ ...one, number })).filter(({ text }) => holds(text, state.word));
     if (!used.length) throw new Error(`No sentence has the word “${state.word}”. Choose one that is there, or add a sentence.`);
@@ -34,12 +34,9 @@ export function start(tools, served) {
     const [main, other] = await Promise.all([state.model, state.other].map((model) => model && post("/senses", { ...body, model }, signal)));
     return arranged(used, main, other || { layers: main.layers.slice(0, 1) });
   });
-  const said = status(), list = sentenceList(state, changed), sides = [side("static"), side("contextual")], curve = drawCurve(setLayer);
+  const said = status(), list = sentenceList(state, changed), sides = [side("static"), side("contextual")], curve = drawCurve(setLayer), walk = layerWalk(setLayer);
   const word = el("input", { type: "text", id: freshId("word"), autocomplete: "off", autocapitalize: "none", spellcheck: "false", maxlength: 60, input: settled(typed) });
   const chips = el("p", { class: "chips" });
-  const layer = el("input", { type: "range", id: freshId("layer"), min: 0, step: 1, input: () => setLayer(+layer.value) });
-  const layerName = el("label", { for: layer.id });
-  const play = button("▶ Play", playLayers, { class: "play" });
   const otherChoices = [...statics.map(({ name }) => [name, name]), ["", "layer 0 of the same model"]];
 
   tools.append(
@@ -51,8 +48,7 @@ export function start(tools, served) {
         el("div", { class: "pair" },
           sides[0].box(choice("Static", otherChoices, state.other, (name) => { state.other = name; compute(); })),
           sides[1].box(choice("Contextual", models.map(({ name }) => [name, name]), state.model, (name) => { state.model = name; state.layer = null; compute(); }))),
-        el("div", { class: "row slider" }, layerName, layer, play),
-        said.line)),
+        walk.box, said.line)),
     el("div", { class: "two lower" },
       el("figure", { class: "panel" }, el("figcaption", {}, el("h2", {}, "Meanings part"), el("p", { class: "dim" }, "The mean similarity of its vectors, layer by layer: where the lines part, the layer tells meanings apart.")), curve.figure),
       el("figure", { class: "panel" }, el("figcaption", {}, el("h2", {}, "How alike they are"), el("p", { class: "dim" }, "Cosines of the word's vectors; 1 is the same vector.")),
@@ -81,17 +77,22 @@ export function start(tools, served) {
   function changed(rewrite = true) {
     if (rewrite) word.value = state.word;
     list.draw();
-    chips.replaceChildren(...["Words they share: ", ...shared(state.sentences).map((one) => button(one, () => { state.word = one; changed(); }, { class: "chip", "aria-pressed": one === state.word.toLocaleLowerCase() }))]);
+    chips.replaceChildren("Words they share: ", ...shared(state.sentences).map((one) => button(one, () => choose(one), { class: "chip", "aria-pressed": one === state.word.toLocaleLowerCase() })));
     compute();
   }
 
+  function choose(one) {
+    state.word = one;
+    changed();
+    chips.querySelector("[aria-pressed=true]").focus();
+  }
+
   async function compute() {
-    stopPlaying();
+    walk.stop();
     try {
       const found = await asked();
       if (!found) return;
       state.found = found;
-      layer.max = found.layers.length - 1;
       setLayer(Math.min(state.layer ?? found.layers.length - 1, found.layers.length - 1));
     } catch (error) {
       said.fail(error);
@@ -101,16 +102,12 @@ export function start(tools, served) {
   function setLayer(number) {
     if (!state.found) return;
     state.layer = number;
-    layer.value = number;
-    layer.style.setProperty("--share", `${(100 * number) / (state.found.layers.length - 1 || 1)}%`);
     show();
   }
 
   function show() {
-    const { items, layers, fixed, reach, low } = state.found, top = layers.length - 1, here = layers[state.layer];
-    const place = state.layer === 0 ? "no context yet" : state.layer === top ? "the top" : `of ${top}`;
-    layerName.textContent = `Layer ${state.layer}, ${place}`;
-    layer.setAttribute("aria-valuetext", layerName.textContent);
+    const { items, layers, fixed, reach, low } = state.found, here = layers[state.layer];
+    walk.show(state.layer, layers.length);
     const names = [state.other || `${state.model}, layer 0`, `${state.model}, layer ${state.layer}`];
     [fixed, here].forEach((one, number) => {
       const { note, map, matrix } = sides[number];
@@ -126,22 +123,4 @@ export function start(tools, served) {
     if (same === null || other === null) return `${state.found.items.length} places of “${state.word}”.`;
     return `Layer ${state.layer}: the same meaning ${same.toFixed(2)} alike, different meanings ${other.toFixed(2)}.`;
   }
-
-  function playLayers() {
-    if (playing) return stopPlaying();
-    play.textContent = "◼ Stop";
-    if (state.layer === state.found?.layers.length - 1) setLayer(0);
-    playing = setInterval(() => {
-      if (state.layer < state.found.layers.length - 1) setLayer(state.layer + 1);
-      if (state.layer === state.found.layers.length - 1) stopPlaying();
-    }, 1100);
-    return undefined;
-  }
-
-  function stopPlaying() {
-    clearInterval(playing);
-    playing = null;
-    play.textContent = "▶ Play";
-  }
-
 }

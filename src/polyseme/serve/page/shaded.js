@@ -1,5 +1,5 @@
 // Words shaded by how much a score falls without them; the number under each says it without colour.
-import { el } from "./dom.js";
+import { el, percent } from "./dom.js";
 
 // One or two texts of which a class or a number is said.
 export function shadedWords({ texts, scores, label }) {
@@ -14,7 +14,7 @@ export function shadedWords({ texts, scores, label }) {
 // A text of which each word has a tag: choose a word, and the others show what they did for its tag.
 export function shadedTags({ label: tags, chances, texts: [{ words, falls }] }) {
   const line = el("p", { class: "words" }), about = el("p", { class: "status", role: "status" });
-  let chosen = Math.max(0, tags.findIndex((tag) => tag !== "O"));
+  let chosen = telling(tags, falls);
   draw();
   return el("div", {}, el("p", { class: "dim" }, "Choose a word: the others are shaded by what they did for its tag."), line, about,
     legend("The numbers are the percentage points by which the chance of that tag falls without the word. The chance is of the head's own scores, before rules or a CRF choose."));
@@ -22,7 +22,7 @@ export function shadedTags({ label: tags, chances, texts: [{ words, falls }] }) 
   function draw(focus) {
     const most = Math.max(1e-9, ...falls.map((row) => Math.abs(row[chosen] ?? 0)));
     line.replaceChildren(...words.flatMap((word, place) => [tagged(word, place, most), " "]));
-    about.textContent = words.length ? `“${words[chosen]}” is ${tags[chosen]}, with a chance of ${Math.round(100 * chances[chosen])} %.` : "There is no word yet.";
+    about.textContent = words.length ? `“${words[chosen]}” is ${tags[chosen]}, with a chance of ${percent(chances[chosen])}.` : "There is no word yet.";
     if (focus) line.querySelectorAll("button")[chosen].focus();
   }
 
@@ -35,6 +35,12 @@ export function shadedTags({ label: tags, chances, texts: [{ words, falls }] }) 
     made.append(el("small", { class: tags[place] === "O" ? "none" : "tagname" }, tags[place]));
     return made;
   }
+}
+
+// The tagged word that owes most to another one.
+function telling(tags, falls) {
+  const most = tags.map((tag, place) => (tag === "O" ? -1 : Math.max(0, ...falls.map((row) => Math.abs(row[place] ?? 0)))));
+  return Math.max(0, most.indexOf(Math.max(...most)));
 }
 
 function shaded(word, fall, most, shown, name = "span") {

@@ -1,7 +1,7 @@
 // A text of one's own: what a fitted model says of it, its words shaded by what they contributed.
 import { latest, post } from "./api.js";
 import { bars } from "./bars.js";
-import { choice, el, status } from "./dom.js";
+import { choice, el, percent, status } from "./dom.js";
 import { textFields } from "./own.js";
 import { shadedTags, shadedWords } from "./shaded.js";
 
@@ -50,7 +50,7 @@ function task(model) {
     } else {
       result.replaceChildren(found.scores ? classes(found) : el("p", { class: "big" }, found.label.toFixed(2)));
       shading.replaceChildren(shadedWords(found));
-      said.say(found.scores ? `${found.label}: ${Math.round(100 * found.scores[found.label])} %.` : `${found.label.toFixed(2)}.`);
+      said.say(found.scores ? `${found.label}: ${percent(found.scores[found.label])}.` : `${found.label.toFixed(2)}.`);
     }
   }
 }
