@@ -162,12 +162,12 @@ class Process:
 class Local:
     """A server in a thread of this process."""
 
-    def __init__(self, service):
+    def __init__(self, service, **options):
         from polyseme.serve.app import make_app
         from polyseme.serve.server import make_server
 
         self.ports = queue.Queue()
-        self.server = make_server(make_app(service), service, self.ports.put)
+        self.server = make_server(make_app(service, **options), service, self.ports.put)
         self.listening = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.thread = threading.Thread(target=self.server.run, args=([self.listening],))
 

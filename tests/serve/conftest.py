@@ -35,6 +35,16 @@ def folders(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def mixed(tmp_path_factory):
+    """A folder a model that was fitted with a mix of layers: films to classes, words to tags."""
+    place = tmp_path_factory.mktemp("mixed")
+    settings = Settings(layers="mix", tune="frozen", epochs=4, head_rate=0.03, cache=False)
+    for name, task, data in (("films", "classify", reviews()), ("names", "tag", tagged())):
+        save_fitted(fit(serving.tiny_bert(), task, data, settings), place / name, task)
+    return place
+
+
+@pytest.fixture(scope="session")
 def service(folders):
     pytest.importorskip("fastapi")
     from polyseme.serve.limits import Limits

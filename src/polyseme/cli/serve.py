@@ -22,6 +22,7 @@ def run(
         None, help="A file with the token clients must send; or set POLYSEME_TOKEN."
     ),
     allow_host: list[str] = typer.Option([], help="Names the server answers to beside addresses and localhost; or *."),
+    report: Path | None = typer.Option(None, help="A comparison's report.html, to be shown at /report."),
     body_bytes: int = typer.Option(_DEFAULT.body_bytes, help="The largest body of a request."),
     inputs: int = typer.Option(_DEFAULT.inputs, help="Texts a request."),
     tokens_per_input: int = typer.Option(_DEFAULT.tokens_per_input, help="Tokens a text."),
@@ -49,21 +50,25 @@ def run(
         import uvicorn  # noqa: F401
     except ImportError as absent:
         raise MissingExtra(str(absent.name), "serve", "polyseme serve") from None
-    _serve(models, limits, host, port, _token(token_file), allow_host)
+    _serve(models, limits, host, port, _token(token_file), allow_host, report)
 
 
-def _serve(names: list[str], limits: Limits, host: str, port: int, token: str | None, hosts: list[str]) -> None:
+def _serve(
+    names: list[str], limits: Limits, host: str, port: int, token: str | None, hosts: list[str], report: Path | None
+) -> None:
     from polyseme.cli.progress import Stages
     from polyseme.serve.app import make_app
     from polyseme.serve.models import load_models
+    from polyseme.serve.report import find
     from polyseme.serve.server import serve
     from polyseme.serve.service import Service
 
+    report_file = find(report) if report else None
     with Stages() as stages:
         stages.show("Loading", 0, len(names))
         models = load_models(names)
     service = Service(models, limits)
-    app = make_app(service, token, [host, *hosts])
+    app = make_app(service, token, [host, *hosts], report_file=report_file)
     serve(app, service, host, port, lambda port: _tell(models, host, port, token))
 
 
@@ -74,7 +79,7 @@ def _tell(models: Any, host: str, port: int, token: str | None) -> None:
     example = f"""curl {address}/v1/embeddings{known} -H 'Content-Type: application/json' """
     print(f"""  {example}-d '{{"model": "{first.name}", "input": "A crack in the wall"}}'""", file=sys.stderr)
     print(
-        f"  {address}/info tells limits, {address}/openapi.json every route; Ctrl-C ends it",
+        f"  {address} in a browser looks inside them; /info tells limits, /openapi.json every route; Ctrl-C ends it",
         file=sys.stderr,
         flush=True,
     )

@@ -11,19 +11,26 @@ from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException as StarletteException
 
 from polyseme import __version__
-from polyseme.serve import hub, openai, ours, page, refusals, tei
+from polyseme.serve import hub, looking, openai, ours, page, refusals, report, tei
 from polyseme.serve.guards import Guards
 from polyseme.serve.service import Service
 
 
 def make_app(
-    service: Service, token: str | None = None, hosts: Iterable[str] = (), folder: Path = page.FOLDER
+    service: Service,
+    token: str | None = None,
+    hosts: Iterable[str] = (),
+    folder: Path = page.FOLDER,
+    report_file: Path | None = None,
 ) -> Guards:
-    """The ASGI app; `folder` holds the page."""
+    """The ASGI app; `folder` holds the page, `report_file` is a comparison's."""
     # its pages of documentation would load scripts from elsewhere; /openapi.json is there for any tool
     app = FastAPI(title="polyseme", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     for protocol in (openai, tei, ours, hub):
         app.include_router(protocol.routes(service))
+    app.include_router(looking.routes(service, report=report_file is not None))
+    if report_file is not None:
+        app.include_router(report.routes(report_file))
     _add_state(app, service)
     _add_refusals(app)
     if folder.is_dir():

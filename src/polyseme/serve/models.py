@@ -53,9 +53,10 @@ class Model:
         """Work of works.py that the encoder does."""
         return self._work((run.__name__, *options), partial(run, self.pretrained, *options))
 
-    def predicting(self) -> Work:
+    def predicting(self, run: Callable[..., list[Any]] = predictions, *options: Any) -> Work:
+        """Work that the fitted model does."""
         assert self.fitted is not None
-        return self._work(("predictions",), partial(predictions, self.fitted))
+        return self._work((run.__name__, *options), partial(run, self.fitted, *options))
 
     def _work(self, key: tuple[Any, ...], run: Callable[..., list[Any]]) -> Work:
         encoder = self.pretrained.encoder

@@ -11,17 +11,19 @@ from polyseme.adapt.classes import Classes
 from polyseme.adapt.fitted import Fitted
 from polyseme.adapt.inputs import Inputs
 from polyseme.adapt.numbers import Numbers
+from polyseme.serve.batcher import Work
 from polyseme.serve.examples import examples
 from polyseme.serve.models import Model
 from polyseme.serve.refusals import Refusal
 from polyseme.serve.service import Service
-from polyseme.types import Prediction
 
 CLASSIFYING = ("classify", "pair", "regress")
 
 
-async def predict(service: Service, request: Request, model: Model, given: Sequence[Any]) -> list[Prediction]:
-    """A Prediction an input: a text, a list of words, or a tuple of two texts."""
+async def predict(
+    service: Service, request: Request, model: Model, given: Sequence[Any], work: Work | None = None
+) -> list[Any]:
+    """A Prediction an input: a text, a list of words, or a tuple of two; or what another work makes of it."""
     texts = [text for one in given for text in _texts(one)]
     service.check_count(len(given))
     service.check_lengths(texts)
@@ -33,7 +35,7 @@ async def predict(service: Service, request: Request, model: Model, given: Seque
     )
     sizes = inputs.lengths.tolist()
     service.check_sizes(sizes)
-    return await service.results(request, model.predicting(), examples(inputs, given), sizes)
+    return await service.results(request, work or model.predicting(), examples(inputs, given), sizes)
 
 
 def labels_of(model: Model) -> list[str]:
@@ -51,7 +53,8 @@ def _texts(one: Any) -> Iterator[str]:
     if isinstance(one, str):
         yield one
     else:
-        yield from one
+        for part in one:
+            yield from _texts(part)
 
 
 def _check_kind(model: Model, fitted: Fitted, given: Sequence[Any]) -> None:
