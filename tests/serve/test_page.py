@@ -49,3 +49,8 @@ def test_the_page_needs_no_token_but_what_it_asks_for_does(service, page, tmp_pa
     app = make_app(service, token="sesam", folder=tmp_path / "page")
     assert ask(app, "/").status == ask(app, "/page.js").status == 200
     assert ask(app, "/info").status == ask(app, "/", {"inputs": "a"}).status == 401
+
+
+def test_a_path_that_is_not_there_is_not_there_for_any_method(page):
+    assert ask(page, "/absent", {"inputs": "a crack"}).status == 404
+    assert ask(page, "/page.js", {"inputs": "a crack"}).status == 405

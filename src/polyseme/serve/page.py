@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -36,6 +37,8 @@ class Page(StaticFiles):
         super().__init__(directory=folder, html=True, follow_symlink=False)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
+        if scope["method"] not in ("GET", "HEAD") and self.lookup_path(path)[1] is None:
+            raise HTTPException(404)  # rather than 405: nothing is there to be asked in another way
         response = await super().get_response(path, scope)
         response.headers.update(HEADERS)
         return response
