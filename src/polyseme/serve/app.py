@@ -34,7 +34,7 @@ def make_app(
     _add_refusals(app)
     if folder.is_dir():
         app.mount("/", page.Page(folder))
-    return Guards(app, service, token, hosts, page.paths(folder))
+    return Guards(app, service, token, hosts, ["/health", *page.paths(folder)])
 
 
 def _add_state(app: FastAPI, service: Service) -> None:

@@ -14,16 +14,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from polyseme.serve.refusals import Refusal, overloaded, response
 from polyseme.serve.service import Service
 
-OPEN = ("/health",)  # what may be asked without a token
-
 
 class Guards:
     """An ASGI app around another; what it refuses never reaches it."""
 
     def __init__(
-        self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str], page: Iterable[str] = ()
+        self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str], open_paths: Iterable[str]
     ) -> None:
-        self.app, self.service, self._page = app, service, frozenset(page)
+        self.app, self.service = app, service
+        self._open = frozenset(open_paths)  # what may be got without a token
         self._token = sha256(token.encode()).digest() if token else None
         self._hosts = {host.lower() for host in hosts} | {"localhost"}
 
@@ -67,8 +66,7 @@ class Guards:
         return "*" in self._hosts or name in self._hosts or _is_address(name)
 
     def _is_open(self, scope: Scope) -> bool:
-        """The page's files are open: they hold nothing of the models, and ask for the token themselves."""
-        return scope["path"] in OPEN or (scope["method"] in ("GET", "HEAD") and scope["path"] in self._page)
+        return scope["method"] in ("GET", "HEAD") and scope["path"] in self._open
 
     def _is_known(self, authorization: bytes) -> bool:
         scheme, _, token = authorization.partition(b" ")

@@ -24,10 +24,10 @@ HEADERS = {
 }
 
 
-def paths(folder: Path) -> set[str]:
-    """What a browser asks for to show the page; it has no token to send along yet."""
-    files = {f"/{file.relative_to(folder).as_posix()}" for file in folder.rglob("*") if file.is_file()}
-    return files | {"/"} if files else files
+def paths(folder: Path = FOLDER) -> list[str]:
+    """What a browser asks for to show the page."""
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    return ["/", *(f"/{path.relative_to(folder).as_posix()}" for path in files)]
 
 
 class Page(StaticFiles):
