@@ -43,6 +43,8 @@ def test_nothing_outside_the_folder_is_served(page, path):
 def test_a_path_that_is_not_there_is_not_there_for_any_method(page):
     assert ask(page, "/absent", {"inputs": "a crack"}).status == 404
     assert ask(page, "/page.js", {"inputs": "a crack"}).status == 405
+    assert ask(page, "/embed").status == 405
+    assert ask(page, "/info", {}).status == 405
 
 
 def test_the_routes_come_before_the_page(page):

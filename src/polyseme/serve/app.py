@@ -8,6 +8,7 @@ from pathlib import Path
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteException
+from starlette.routing import Route
 
 from polyseme import __version__
 from polyseme.serve import hub, looking, openai, ours, page, refusals, report, tei
@@ -33,8 +34,14 @@ def make_app(
     _add_state(app, service)
     _add_refusals(app)
     if folder.is_dir():
-        app.mount("/", page.Page(folder))
+        _add_page(app, page.Page(folder))
     return Guards(app, service, token, hosts, ["/health", *page.paths(folder)])
+
+
+def _add_page(app: FastAPI, files: page.Page) -> None:
+    """Behind all routes: mounted at / it would answer for them where they are asked by another method."""
+    app.router.routes.append(Route("/", files, methods=["GET"], include_in_schema=False))
+    app.router.default = files
 
 
 def _add_state(app: FastAPI, service: Service) -> None:
