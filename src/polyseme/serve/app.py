@@ -38,12 +38,6 @@ def make_app(
     return Guards(app, service, token, hosts, ["/health", *page.paths(folder)])
 
 
-def _add_page(app: FastAPI, files: page.Page) -> None:
-    """Behind all routes: mounted at / it would answer for them where they are asked by another method."""
-    app.router.routes.append(Route("/", files, methods=["GET"], include_in_schema=False))
-    app.router.default = files
-
-
 def _add_state(app: FastAPI, service: Service) -> None:
     @app.get("/health", tags=["Text Embeddings Inference"])
     async def health() -> Response:
@@ -53,6 +47,12 @@ def _add_state(app: FastAPI, service: Service) -> None:
     async def metrics() -> Response:
         text = service.metrics.text(service.batcher)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_page(app: FastAPI, files: page.Page) -> None:
+    """Behind all routes: mounted at / it would answer for them where they are asked by another method."""
+    app.router.routes.append(Route("/", files, methods=["GET"], include_in_schema=False))
+    app.router.default = files
 
 
 def _add_refusals(app: FastAPI) -> None:
