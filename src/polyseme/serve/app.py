@@ -9,6 +9,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException as StarletteException
+from starlette.routing import Route
 
 from polyseme import __version__
 from polyseme.serve import hub, looking, openai, ours, page, refusals, report, tei
@@ -34,7 +35,7 @@ def make_app(
     _add_state(app, service)
     _add_refusals(app)
     if folder.is_dir():
-        app.mount("/", page.Page(folder))
+        _add_page(app, page.Page(folder))
     return Guards(app, service, token, hosts, ["/health", *page.paths(folder)])
 
 
@@ -47,6 +48,12 @@ def _add_state(app: FastAPI, service: Service) -> None:
     async def metrics() -> Response:
         text = service.metrics.text(service.batcher)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_page(app: FastAPI, files: page.Page) -> None:
+    """Behind all routes: mounted at / it would answer for them where they are asked by another method."""
+    app.router.routes.append(Route("/", files, methods=["GET"], include_in_schema=False))
+    app.router.default = files
 
 
 def _add_refusals(app: FastAPI) -> None:
