@@ -29,7 +29,7 @@ def run() -> None:
     from rich.console import Console
 
     console = Console(width=min(100, Console().width))
-    glove, bert = _glove(), _bert()
+    glove, bert = load_glove(), load_bert()
     console.rule("[bold]One word, many meanings")
     for number, (sense, sentence) in enumerate(SENTENCES, 1):
         console.print(f" {number}  {sentence.replace(WORD, f'[bold cyan]{WORD}[/]')}  [dim]sense {sense}[/]")
@@ -56,7 +56,7 @@ def _package(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _glove() -> Pretrained:
+def load_glove() -> Pretrained:
     import numpy as np
 
     from polyseme.errors import MissingExtra
@@ -72,7 +72,7 @@ def _glove() -> Pretrained:
     return to_pretrained(words, np.load(folder / "glove_6B_50d_emb.npy"), folder, "glove")
 
 
-def _bert() -> Pretrained:
+def load_bert() -> Pretrained:
     from polyseme.formats import load
 
     return load(_package(BERT) / "model")

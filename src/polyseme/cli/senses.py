@@ -142,10 +142,10 @@ def _kwic(line: dict[str, Any]) -> str:
 
 def _of_demo() -> Iterator[tuple[str, Pretrained]]:
     """The weights that `polyseme demo` shows, where they are installed."""
-    from polyseme.cli.demo import _bert, _glove
+    from polyseme.cli.demo import load_bert, load_glove
     from polyseme.errors import Mistake
 
     try:
-        yield from (("GloVe", _glove()), ("MiniLM", _bert()))
+        yield from (("GloVe", load_glove()), ("MiniLM", load_bert()))
     except Mistake as absent:
         raise Mistake(f"Give models with --model; without it those of the demo are taken. {absent}") from None

@@ -24,6 +24,7 @@ from polyseme.comparison.text import text_table
 from polyseme.errors import Mistake
 from polyseme.files import locked, write_file
 from polyseme.tasks.reading import Columns, read
+from polyseme.train.claim import refuse_strangers
 from polyseme.train.report import Report
 
 Tell = Callable[[Report], None]
@@ -91,11 +92,7 @@ class Comparison:
     def _claim(self) -> None:
         """Other data would make other rows; other encoders, seeds or label counts only add some."""
         path, facts = self.folder / COMPARISON, {"task": self.task, "data": digest(self.parts)}
-        strangers = [one.name for one in self.folder.iterdir() if one.name != ".lock"]
-        if not path.is_file() and strangers:
-            raise Mistake(
-                f"{self.folder} holds files of its own. A comparison wants a new or empty folder: choose --out."
-            )
+        refuse_strangers(self.folder, COMPARISON, "comparison")
         begun = json.loads(path.read_text()) if path.is_file() else facts
         if changed := [name for name in facts if begun.get(name) != facts[name]]:
             raise Mistake(
@@ -113,8 +110,7 @@ def comparison(
     """Read, part and plan; nothing is fitted yet."""
     check_task(task)
     folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise Mistake(f"{folder} is a file; a comparison wants a folder. Choose another with --out.")
+    refuse_strangers(folder, COMPARISON, "comparison")
     axes.check()
     found = [_data(task, one, columns, tell) if one is not None else None for one in (data, test, valid)]
     assert found[0] is not None

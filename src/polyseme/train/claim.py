@@ -14,12 +14,12 @@ from polyseme.files import write_file
 RUN = "run.json"
 
 
-def refuse_strangers(out: Path) -> None:
+def refuse_strangers(out: Path, mark: str = RUN, what: str = "run") -> None:
     """A folder with files that no run of ours left there is not worked in: some would be in the way, and be lost."""
-    if out.is_dir() and not (out / RUN).is_file() and any(path.name != ".lock" for path in out.iterdir()):
-        raise Mistake(f"{out} holds files of its own. A run wants a new or empty folder: choose another with --out.")
+    if out.is_dir() and not (out / mark).is_file() and any(path.name != ".lock" for path in out.iterdir()):
+        raise Mistake(f"{out} holds files of its own. A {what} wants a new or empty folder: choose another with --out.")
     if out.exists() and not out.is_dir():
-        raise Mistake(f"{out} is a file; a run wants a folder. Choose another with --out.")
+        raise Mistake(f"{out} is a file; a {what} wants a folder. Choose another with --out.")
 
 
 def claim(out: Path, facts: dict[str, Any], learned: Iterable[str], prepared: Iterable[str] = ()) -> None:
