@@ -17,7 +17,7 @@ class Stages:
     def __enter__(self) -> Self:
         self._bars = _bars() if sys.stderr.isatty() else None
         self._tasks: dict[str, Any] = {}
-        self._begins: dict[str, float] = {}
+        self._begins: dict[str, tuple[float, float]] = {}  # a resumed stage does not begin at 0
         self._spoke = time.monotonic()
         if self._bars is not None:
             self._bars.start()
@@ -30,14 +30,14 @@ class Stages:
     def show(self, stage: str, done: float, total: float, note: str = "") -> None:
         """Call it as often as you like."""
         now = time.monotonic()
-        begin = self._begins.setdefault(stage, now)
+        begin, already = self._begins.setdefault(stage, (now, done))
         if self._bars is not None:
             if stage not in self._tasks:
                 self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
             self._bars.update(self._tasks[stage], completed=done, total=total, note=note)
         elif now - self._spoke >= _EVERY:
             self._spoke = now
-            left = (now - begin) * (total - done) / done if done else float("nan")
+            left = (now - begin) * (total - done) / (done - already) if done > already else float("nan")
             self.say(" · ".join([f"{stage}: {100 * done / max(total, 1e-9):.0f} %", f"{clock(left)} left", note]))
 
     def say(self, line: str) -> None:

@@ -1,0 +1,41 @@
+"""The plain lines; bars on a terminal are rich's."""
+
+import pytest
+
+from polyseme.cli import progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass only when the test says so."""
+
+    class Clock:
+        now = 100.0
+
+    monkeypatch.setattr(progress.time, "monotonic", lambda: Clock.now)
+    return Clock
+
+
+def test_the_time_left_is_told_every_few_seconds(clock, capsys):
+    with progress.Stages() as stages:
+        stages.show("Reading", 0, 100)
+        clock.now += 10
+        stages.show("Reading", 25, 100, "so far")
+        clock.now += 1
+        stages.show("Reading", 30, 100)
+    assert capsys.readouterr().err == "Reading: 25 % · 0:30 left · so far\n"
+
+
+def test_what_an_earlier_run_did_does_not_make_a_resumed_one_seem_fast(clock, capsys):
+    with progress.Stages() as stages:
+        stages.show("Pretraining", 80, 100, "resumed")
+        clock.now += 10
+        stages.show("Pretraining", 81, 100, "on")
+    assert capsys.readouterr().err == "Pretraining: 81 % · 3:10 left · on\n"
+
+
+def test_before_anything_is_done_the_time_left_is_unknown(clock, capsys):
+    with progress.Stages() as stages:
+        clock.now += 10
+        stages.show("Pretraining", 80, 100, "resumed")
+    assert capsys.readouterr().err == "Pretraining: 80 % · ? left · resumed\n"
