@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 FLOORS = [
-    {"types", "errors", "files", "samples"},
+    {"types", "errors", "files", "samples", "starters"},
     {"text", "layers"},
     {"encoders", "heads"},
     {"formats", "train", "tasks"},

@@ -14,6 +14,7 @@ from polyseme.errors import Mistake
 
 VERBS = {
     "demo": "See what polyseme does, on real vectors.",
+    "models": "List the encoders in the box and those that were fetched.",
     "pretrain": "Make an encoder from raw text.",
     "embed": "Turn texts into vectors, one a word, a piece or a text.",
     "fit": "Fit an encoder to a task: classes, pairs, numbers, tags, answers.",

@@ -23,7 +23,8 @@ def run(
 
 def _facts(path: Path) -> dict[str, Any]:
     from polyseme.files import MANIFEST, damage
-    from polyseme.formats import format_of, load, model_path
+    from polyseme.formats import format_of, load
+    from polyseme.formats.places import model_path
 
     path = model_path(path)
     pretrained = load(path)

@@ -44,7 +44,7 @@ def run(
     as_json: bool = typer.Option(False, "--json", help="Print a JSON line a row."),
 ) -> None:
     """Measure what the layers of encoders know, side by side, with intervals of 95 %."""
-    from polyseme.cli import lens_kinds, models
+    from polyseme.cli import lens_kinds, named
     from polyseme.cli.progress import Stages
     from polyseme.lens import pictures
 
@@ -54,7 +54,7 @@ def run(
     measure = lens_kinds.chosen(kind, asked, len(model))
     pictures.check_place(out, force)
     with Stages() as stages:
-        result = measure(asked, models.each(model), stages)
+        result = measure(asked, named.each(model), stages)
         for line in result.said:
             stages.say(line)
     if out:

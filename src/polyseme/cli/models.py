@@ -1,38 +1,61 @@
-"""Models that a verb is given by path, and the names they are shown by."""
+"""polyseme models: the encoders that can be asked for by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from polyseme.encoders import Pretrained
-
-
-def each(paths: Sequence[Path]) -> Iterator[tuple[str, Pretrained]]:
-    """One after another, so that one at a time is in memory; the encoder of a fitted model stands for itself."""
-    for name, path in zip(names(paths), paths, strict=True):
-        yield name, one(path)
+import typer
 
 
-def one(path: Path) -> Pretrained:
-    from polyseme.adapt.folder import fitted_path, is_fitted
-    from polyseme.formats import load
+def run(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+    """List the encoders in the box and those of the Hugging Face hub that were fetched before.
 
-    return load(fitted_path(path) / "model" if is_fitted(path) else path)
-
-
-def names(paths: Sequence[Path]) -> list[str]:
-    """The last parts of the paths, as many as it takes to tell them apart; "model" is no name.
-
-    >>> names([Path("runs/a/bert"), Path("runs/b/bert")]), names([Path("runs/bert/model"), Path("glove.txt")])
-    (['a/bert', 'b/bert'], ['bert', 'glove.txt'])
+    Every one of these names can stand where an encoder is asked for, as can any file or folder of a known format.
     """
-    absolute = [path.absolute() for path in paths]
-    parts = [(path.parent if path.name == "model" else path).parts for path in absolute]
-    for n in range(1, max(map(len, parts), default=0) + 1):
-        found = ["/".join(part[-n:]) for part in parts]
-        if len(set(found)) == len(found):
-            return found
-    return [str(path) for path in paths]
+    from polyseme.formats.hub import PREFIX, all_kept
+    from polyseme.starters import starters
+
+    found = [_facts(name, path, "in the box") for name, path in starters().items()]
+    found += [_facts(name, path, "fetched") for name, path in all_kept().items()]
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    _show(found)
+    print(f"\nAny other of the Hugging Face hub: {PREFIX}google-bert/bert-base-uncased. Your own: a file, or a folder.")
+
+
+def _facts(name: str, path: Path, where: str) -> dict[str, Any]:
+    """Without loading it; the files of the hub's cache are links."""
+    config = _json(path / "config.json")
+    files = [file for file in path.rglob("*") if file.is_file()]
+    return {
+        "name": name,
+        "family": config.get("family") or config.get("model_type") or "?",
+        "megabytes": round(sum(file.stat().st_size for file in files) / 1e6, 1),
+        "where": where,
+        "scores": _json(path / "polyseme.json").get("metrics", {}),
+        "path": str(path),
+    }
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _show(found: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("name", "family", "MB", "where", "scores"):
+        table.add_column(title, justify="right" if title == "MB" else "left", overflow="fold")
+    for one in found:
+        scores = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in one["scores"].items())
+        table.add_row(one["name"], one["family"], f"{one['megabytes']:.1f}", one["where"], scores)
+    Console().print(table if found else "None yet.")

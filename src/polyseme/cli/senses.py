@@ -41,7 +41,7 @@ def run(
 ) -> None:
     """Tell how alike a word is in several sentences, layer by layer; with --corpus, where else it is used like
     that, and what senses it has there."""
-    from polyseme.cli import models
+    from polyseme.cli import named
     from polyseme.cli.progress import Stages
     from polyseme.lens import pictures, sense_pictures
     from polyseme.lens.views import View
@@ -57,7 +57,7 @@ def run(
         there = found.mentions if found else ()
         views = [
             View.of(name, pretrained, asked, there, layer, n_senses, seed, stages.of(f"Reading with {name}"))
-            for name, pretrained in (models.each(model) if model else _of_demo())
+            for name, pretrained in (named.each(model) if model else _of_demo())
         ]
     if out:
         pictures.save(sense_pictures.draw(word, views), out, force)

@@ -7,6 +7,7 @@ from types import ModuleType
 from polyseme.encoders import Pretrained
 from polyseme.errors import BadFile, Mistake, did_you_mean, listed
 from polyseme.files import new_file, new_folder
+from polyseme.formats.places import model_path
 
 # In the order they are tried. Each has sniff(path), read(path) and write(pretrained, path).
 FORMATS = ("native", "hf_bert", "tf_bert", "elmo_hdf5", "fastai", "fasttext", "word2vec", "glove")
@@ -14,11 +15,8 @@ _FOLDERS = {"native", "hf_bert", "elmo_hdf5", "fastai"}  # what is written is a 
 
 
 def load(name: str | Path) -> Pretrained:
-    """The Pretrained in a file or folder of any known format."""
-    path = model_path(Path(name))
-    if not path.exists() and not _is_prefix(path):
-        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise BadFile(f"There is no file or folder {str(name)!r}.{did_you_mean(path.name, near)}")
+    """The Pretrained in a file or folder of any known format, or of a name: elmo-starter, hub:bert-base-uncased."""
+    path = model_path(name)
     return format_of(path).read(path)  # type: ignore[no-any-return]
 
 
@@ -55,20 +53,6 @@ def save(
         raise Mistake(f"{path.name}: files are written unpacked. Leave .gz off, and pack it afterwards.")
     with new_folder(path, force) if format in _FOLDERS else new_file(path, force) as temporary:
         module.write(pretrained, temporary, **({"weights": weights} if weights != "float32" else {}))
-
-
-def model_path(path: Path) -> Path:
-    """The folder of a pretraining run stands for the model in it."""
-    if not (path / "run.json").is_file():
-        return path
-    if not (path / "model").is_dir():
-        raise BadFile(f"{path} is a run that has no model yet. Give the same pretrain command again to finish it.")
-    return path / "model"
-
-
-def _is_prefix(path: Path) -> bool:
-    """Whether a path is how the files of a TensorFlow checkpoint begin."""
-    return path.parent.is_dir() and any(path.parent.glob(f"{path.name}.index"))
 
 
 def _beginning(path: Path) -> bytes:

@@ -110,7 +110,7 @@ def _load(given: str) -> Model:
     if is_fitted(place):
         fitted, task = load_fitted(place)
         return Model(name, _resting(fitted.pretrained), fitted, task)
-    return Model(name, _resting(load(place)))
+    return Model(name, _resting(load(path)))
 
 
 def _resting(pretrained: Pretrained) -> Pretrained:

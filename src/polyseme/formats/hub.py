@@ -1,0 +1,60 @@
+"""Models of the Hugging Face hub: those it has brought here before, and new ones on request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from polyseme.errors import BadFile, MissingExtra
+
+PREFIX = "hub:"  # only a name that begins so is ever asked of the network
+_WANTED = ["*.json", "*.safetensors", "*.bin", "vocab.txt", "1_Pooling/*"]
+
+
+def fetched(name: str) -> Path:
+    """The folder of a model by its name there, such as google-bert/bert-base-uncased; fetched if it is not here yet."""
+    if (found := kept(name)) is not None:
+        return found
+    hub = _hub()
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=_WANTED, ignore_patterns=["*/*.bin", "onnx/*"]))
+    except Exception as error:  # its errors are many, and partly those of its HTTP client
+        raise BadFile(f"The Hugging Face hub did not give {name!r}: {_first_line(error)}") from error
+
+
+def kept(name: str) -> Path | None:
+    """The folder that the hub's cache holds for this name."""
+    return dict(_cached()).get(name)
+
+
+def all_kept() -> dict[str, Path]:
+    """Every model in the hub's cache that has a config.json, by name."""
+    return dict(sorted(_cached()))
+
+
+def _cached() -> Iterator[tuple[str, Path]]:
+    for place in _cache().glob("models--*/refs/main"):
+        folder = place.parent.parent
+        snapshot = folder / "snapshots" / place.read_text().strip()
+        if (snapshot / "config.json").is_file():
+            yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
+
+
+def _cache() -> Path:
+    """Where the hub's own client keeps what it has brought."""
+    home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
+    return Path(os.environ.get("HF_HUB_CACHE", home / "hub")).expanduser()
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtra("huggingface_hub", "hub", "Fetching a model") from None
+    return huggingface_hub
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
