@@ -33,8 +33,8 @@ def weights(out: Path) -> bytes:
 def test_it_learns_the_grammar(run):
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     perplexities = [line["perplexity"] for line in lines if "perplexity" in line]
-    assert len(perplexities) == 3
-    assert perplexities[-1] < perplexities[0] < 3
+    assert len(perplexities) == 9  # three times in each of three epochs
+    assert perplexities[-1] < perplexities[0]
     assert perplexities[-1] < 2.2  # three choices in three places of seven would be 1.6, chance among the words 17
 
 

@@ -16,6 +16,7 @@ from polyseme.encoders import Pretrained
 from polyseme.encoders.awd_lstm import AwdLstmEncoder, TiedDecoder
 from polyseme.encoders.awd_pair import pair
 from polyseme.layers.softmax import full_loss, sampled_loss
+from polyseme.pretrain.measuring import steps_between
 from polyseme.pretrain.recipes import AwdRecipe
 from polyseme.pretrain.state import forgotten
 from polyseme.pretrain.stream import HeldOut, Stream, Window
@@ -62,9 +63,11 @@ class AwdObjective:
     ) -> None:
         self.recipe, self.directions, self.words, self.facts = recipe, tuple(directions), words, facts
         self.module = nn.ModuleList(one.model for one in directions).train()
-        self.steps_an_epoch = self.evaluate_every = directions[0].text.steps_an_epoch
+        self.steps_an_epoch = directions[0].text.steps_an_epoch
         self.n_steps = recipe.epochs * self.steps_an_epoch
         self.words_a_step = recipe.rows * recipe.bptt
+        n_held_out = len(directions[0].held_out.text.ids)
+        self.evaluate_every = steps_between(recipe, self.steps_an_epoch, self.words_a_step, n_held_out)
 
     def loss(self, step: int, state: State | None) -> tuple[Tensor, State]:
         state = None if state is None else forgotten(state, self.recipe.reset)

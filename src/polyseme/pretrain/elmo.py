@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import BiLstm, ElmoEncoder
 from polyseme.layers.softmax import Softmax
+from polyseme.pretrain.measuring import steps_between
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import Rows, Window
 from polyseme.pretrain.state import forgotten
@@ -64,9 +65,10 @@ class ElmoObjective:
     ) -> None:  # fmt: skip
         self.facts = facts
         self.recipe, self.module, self.tokenizer, self.text, self.held_out = recipe, model, tokenizer, text, held_out
-        self.steps_an_epoch = self.evaluate_every = text.rows.steps_an_epoch
+        self.steps_an_epoch = text.rows.steps_an_epoch
         self.n_steps = recipe.epochs * self.steps_an_epoch
         self.words_a_step = recipe.rows * recipe.unroll
+        self.evaluate_every = steps_between(recipe, self.steps_an_epoch, self.words_a_step, held_out.rows.n_places)
 
     def loss(self, step: int, state: State | None) -> tuple[Tensor, State]:
         window = self.text.rows.window(step)

@@ -66,7 +66,7 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Re
     )  # fmt: skip
     before = resume.Resumed(folder, objective.module, optimizer)
     log = resume.Log(folder / "metrics.jsonl", before.step)
-    watch = _Watch(objective, before.step)
+    watch = _Watch(objective, before)
     steps = train(
         objective.loss, optimizer, _rate(recipe, objective), range(before.step, objective.n_steps),
         recipe.seed, recipe.most_norm, before.state,
@@ -77,13 +77,16 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Re
         if metrics or now.step % _LOG_EVERY == 0:
             log.add({"step": now.step, "loss": now.loss, "norm": now.norm, "rate": now.rate, **(metrics or {})})
         if is_due or watch.due():
-            resume.save(folder, objective.module, optimizer, now)
+            resume.save(folder, objective.module, optimizer, now, {"seconds": watch.seconds()})
         yield watch.report(now, metrics)
+    curve = [line for line in log.lines if len(line) > 4]  # those with a measurement on text held out
     provenance = {
         "polyseme": version("polyseme"),
         "recipe": recipe.model_dump(),
         **objective.facts,
-        "metrics": next((line for line in reversed(log.lines) if len(line) > 4), {}),  # the last that was measured
+        "metrics": curve[-1] if curve else {},
+        "curve": curve,
+        "cost": {"seconds": round(watch.seconds()), "threads": torch.get_num_threads()},
     }
     with averaged(optimizer):
         save(objective.pretrained(provenance), folder / "model", force=True)
@@ -115,11 +118,14 @@ def _evaluate(objective: Objective, optimizer: torch.optim.Optimizer) -> dict[st
 
 
 class _Watch:
-    """How fast it goes, and whether it is time to save."""
+    """How fast it goes, how long it took with all that came before, and whether it is time to save."""
 
-    def __init__(self, objective: Objective, first: int) -> None:
-        self.objective, self.first = objective, first
+    def __init__(self, objective: Objective, before: resume.Resumed) -> None:
+        self.objective, self.first, self.already = objective, before.step, before.facts.get("seconds", 0.0)
         self.start = self.saved = time.monotonic()
+
+    def seconds(self) -> float:
+        return float(self.already + time.monotonic() - self.start)
 
     def due(self) -> bool:
         now = time.monotonic()
