@@ -64,10 +64,9 @@ class AwdObjective:
         self.recipe, self.directions, self.words, self.facts = recipe, tuple(directions), words, facts
         self.module = nn.ModuleList(one.model for one in directions).train()
         self.steps_an_epoch = directions[0].text.steps_an_epoch
-        self.n_steps = recipe.epochs * self.steps_an_epoch
+        self.n_steps = recipe.steps or recipe.epochs * self.steps_an_epoch
         self.words_a_step = recipe.rows * recipe.bptt
-        n_held_out = len(directions[0].held_out.text.ids)
-        self.evaluate_every = steps_between(recipe, self.steps_an_epoch, self.words_a_step, n_held_out)
+        self.evaluate_every = steps_between(self, len(directions[0].held_out.text.ids), recipe.optimizer)
 
     def loss(self, step: int, state: State | None) -> tuple[Tensor, State]:
         state = None if state is None else forgotten(state, self.recipe.reset)

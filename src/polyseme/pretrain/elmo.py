@@ -66,9 +66,9 @@ class ElmoObjective:
         self.facts = facts
         self.recipe, self.module, self.tokenizer, self.text, self.held_out = recipe, model, tokenizer, text, held_out
         self.steps_an_epoch = text.rows.steps_an_epoch
-        self.n_steps = recipe.epochs * self.steps_an_epoch
+        self.n_steps = recipe.steps or recipe.epochs * self.steps_an_epoch
         self.words_a_step = recipe.rows * recipe.unroll
-        self.evaluate_every = steps_between(recipe, self.steps_an_epoch, self.words_a_step, held_out.rows.n_places)
+        self.evaluate_every = steps_between(self, held_out.rows.n_places, recipe.optimizer)
 
     def loss(self, step: int, state: State | None) -> tuple[Tensor, State]:
         window = self.text.rows.window(step)

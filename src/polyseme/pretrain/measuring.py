@@ -1,22 +1,32 @@
 """How often a language model is measured on the text held out while it learns."""
 
-from polyseme.pretrain.recipes import NeuralRecipe
+from typing import Protocol
+
+from polyseme.train import optim
 
 _TIMES = 10  # in a run of a single epoch, at the most
 _DISTANCE = 10  # words learned from between two measurements, for each that is held out: the full softmax is dear
 
 
-def steps_between(recipe: NeuralRecipe, steps_an_epoch: int, words_a_step: int, n_held_out: int) -> int:
-    """Once an epoch; a run of few epochs is measured within them too, so that it has a curve.
+class Sizes(Protocol):
+    """How long a run is."""
 
-    >>> steps_between(NeuralRecipe(family="elmo", epochs=10), 1000, words_a_step=640, n_held_out=1000)
-    1000
-    >>> steps_between(NeuralRecipe(family="elmo", epochs=1), 1000, words_a_step=640, n_held_out=1000)
-    100
-    >>> steps_between(NeuralRecipe(family="elmo", epochs=1), 1000, words_a_step=640, n_held_out=30_000)
-    500
+    n_steps: int
+    steps_an_epoch: int
+    words_a_step: int
+
+
+def steps_between(run: Sizes, n_held_out: int, optimizer: optim.Name) -> int:
+    """Once an epoch; a run of few epochs, or of a part of one, is measured more often, so that it has a curve.
+
+    >>> from types import SimpleNamespace
+    >>> sizes = {"steps_an_epoch": 1000, "words_a_step": 640}
+    >>> ten, one, part = (SimpleNamespace(n_steps=n, **sizes) for n in (10_000, 1000, 400))
+    >>> [steps_between(run, 1000, "adamw") for run in (ten, one, part)], steps_between(one, 30_000, "adamw")
+    ([1000, 100, 40], 500)
     """
-    if recipe.optimizer == "nt_asgd":
-        return steps_an_epoch  # its patience is counted in measurements, one an epoch
-    affordable = steps_an_epoch * words_a_step // (_DISTANCE * max(1, n_held_out))
-    return -(-steps_an_epoch // max(1, min(_TIMES // recipe.epochs, affordable)))
+    if optimizer == "nt_asgd":
+        return run.steps_an_epoch  # its patience is counted in measurements, one an epoch
+    span = min(run.n_steps, run.steps_an_epoch)
+    affordable = span * run.words_a_step // (_DISTANCE * max(1, n_held_out))
+    return -(-span // max(1, min(_TIMES * span // run.n_steps, affordable)))

@@ -51,6 +51,7 @@ class StaticRecipe(Recipe):
 class NeuralRecipe(Recipe):
     """What all recipes of networks say."""
 
+    steps: Annotated[int, Field(ge=1)] | None = None  # where it is given, epochs are not asked
     optimizer: optim.Name = "adamw"
     rate: Positive = 1e-3
     betas: tuple[Beta, Beta] = (0.9, 0.999)
@@ -116,7 +117,6 @@ class BertRecipe(NeuralRecipe):
     encoder: BertConfig = BertConfig.model_validate({})  # its vocab_size is that of the vocabulary
     n_pieces: Annotated[int, Field(ge=10, le=10_000_000)] = 30_522  # of the vocabulary, at the most
     lower_case: bool = True
-    steps: Annotated[int, Field(ge=1)] | None = None  # where it is given, epochs are not asked
     positions: Annotated[int, Field(ge=8)] = 8192  # a step, at the most; special pieces are positions too
     positions_at_once: Annotated[int, Field(ge=8)] = 8192  # a larger step goes in parts, so that memory is bounded
     length: Annotated[int, Field(ge=8)] = 128  # positions of a sequence
