@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow bench-elmo bench-bert bench-adapt bench-serve bench-shards clean
+.PHONY: demo test lint slow bench-elmo bench-bert bench-adapt bench-serve bench-shards starters clean
 demo: .venv/ready
 	$(BIN)/polyseme demo
 
@@ -37,6 +37,10 @@ bench-serve: .venv/ready
 
 bench-shards: .venv/ready
 	$(BIN)/python bench/shards.py $(TEXT)
+
+# the encoders in the box, made again: make starters CORPUS=text.zst VALID=more.zst ABOUT='what the text is' (hours)
+starters: .venv/ready
+	$(BIN)/python tools/starters.py $(CORPUS) --valid $(VALID) --about '$(ABOUT)' --runs runs/starters
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "polyseme needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=python3.11")'
