@@ -3,6 +3,7 @@ import json
 import pytest
 
 from polyseme.errors import BadData
+from polyseme.samples import senses
 from polyseme.tasks.senses import Sense, read_inventory, read_senses
 
 SENSE = {"start": 1, "end": 2, "lemma": "take_place", "pos": "verb", "keys": ["take_place%2:30:00::"]}
@@ -29,6 +30,25 @@ def test_the_files_read_with_their_counts(shared):
     inventory = read_inventory(folder / "inventory.jsonl.gz")
     assert len(inventory) == 23_149
     assert all(sense.lemma in inventory for one in test for sense in one.senses)
+
+
+def test_a_table_marks_the_word_wherever_it_stands(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text('word,sense,text\nbat,animal,"Bats, a bat and THE BAT!"\n')
+    (one,) = read_senses(table).examples
+    assert one.words == ("Bats", ",", "a", "bat", "and", "THE", "BAT", "!")
+    assert one.senses == (Sense(3, 4, ("bat", ""), ("animal",)), Sense(6, 7, ("bat", ""), ("animal",)))
+
+
+def test_a_row_of_a_table_without_its_word_is_named(tmp_path):
+    table = tmp_path / "t.tsv"
+    table.write_text("word\tsense\ttext\nbat\tanimal\tTwo bats flew.\n")
+    with pytest.raises(BadData, match=r"line 2, column 'word': 'bat' is no word of 'Two bats flew\.'"):
+        read_senses(table)
+
+
+def test_the_senses_that_come_along_read():
+    assert [len(read_senses(senses(part)).examples) for part in ("train", "test")] == [360, 360]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Words marked with their senses, as in SemCor, and the inventory of a lemma's senses."""
+"""Words marked with their senses, as in SemCor or in a table, and the inventory of a lemma's senses."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,11 +6,14 @@ from typing import Any, TypeAlias
 
 from polyseme.errors import BadData
 from polyseme.tasks.examples import Dataset, Words
-from polyseme.tasks.fields import Fields
+from polyseme.tasks.fields import Fields, check_columns
 from polyseme.tasks.json_lines import rows
 from polyseme.tasks.lines import shown
+from polyseme.tasks.sheets import open_sheet
+from polyseme.text.words import to_text
 
 Lemma: TypeAlias = tuple[str, str]  # the lemma and its part of speech
+COLUMNS = ("word", "sense", "text")  # of a table
 Inventory: TypeAlias = dict[Lemma, tuple[str, ...]]  # keys of senses, the most frequent first
 
 
@@ -35,12 +38,14 @@ class SensedWords:
 def read_senses(path: Path | str) -> Dataset[SensedWords]:
     """A sentence a line: {"words": […], "senses": [{"start", "end", "lemma", "pos", "keys"}, …]}.
 
-    SemCor writes "took_place" for two words. No encoder has read such text, so they are two words here.
+    SemCor writes "took_place" for two words. No encoder has read such text, so they are two words here. A csv or tsv
+    has the columns word, sense and text: the word, wherever it stands in the text, has that sense.
     """
-    names = ("words", "senses")
-    found = [Fields(names, row, Path(path)) for row in rows(Path(path), names)]
-    examples = tuple(_sentence(fields) for fields in found)
-    return Dataset(examples, Path(path), (), tuple(fields.row.line for fields in found))
+    path, names = Path(path), ("words", "senses")
+    if {".csv", ".tsv"} & set(path.suffixes):
+        return _table(path)
+    found = [Fields(names, row, path) for row in rows(path, names)]
+    return Dataset(tuple(map(_sentence, found)), path, (), tuple(fields.row.line for fields in found))
 
 
 def read_inventory(path: Path | str) -> Inventory:
@@ -54,6 +59,25 @@ def read_inventory(path: Path | str) -> Inventory:
             raise fields.wrong("lemma", f"{lemma[0]!r} ({lemma[1]}) stands there twice. Put its senses into one line.")
         found[lemma] = tuple(fields.words("keys"))
     return found
+
+
+def _table(path: Path) -> Dataset[SensedWords]:
+    sheet = open_sheet(path)
+    check_columns(sheet, COLUMNS, "A table of senses")
+    found = [Fields(sheet.columns, row, path) for row in sheet.rows()]
+    lines = tuple(fields.row.line for fields in found)
+    return Dataset(tuple(map(_marked, found)), path, sheet.said, lines, "sense")
+
+
+def _marked(fields: Fields) -> SensedWords:
+    word, words = fields.text("word").casefold(), tuple(to_text(fields.text("text")).words)
+    places = [place for place, one in enumerate(words) if one.casefold() == word]
+    if not places:
+        raise fields.wrong(
+            "word", f"{shown(word)} is no word of {shown(fields.text('text'))}. Write it as it stands there."
+        )
+    sense = (fields.text("sense"),)
+    return SensedWords(words, tuple(Sense(place, place + 1, (word, ""), sense) for place in places))
 
 
 def _sentence(fields: Fields) -> SensedWords:
