@@ -1,6 +1,6 @@
 """What ULMFiT's stages bring: from scratch, without stage 2, all three, with few labels.
 
-    python bench/ulmfit.py MODEL TRAIN TEST --out FOLDER [--labels 500] [--seeds 3] [--test-rows 5000]
+    python bench/ulmfit.py MODEL TRAIN TEST --out FOLDER [--labels 500] [--seeds 3] [--test-rows 5000] [--only ROW …]
 
 MODEL is an AWD-LSTM that `polyseme pretrain` made. Each row is what `polyseme fit classify TRAIN --limit 500` gives:
 with --tune full from a model of the same size with random weights; with --tune gradual from MODEL; and the same from
@@ -28,18 +28,11 @@ from polyseme.train.report import Report
 def main() -> None:
     options = parse()
     options.out.mkdir(parents=True, exist_ok=True)
-    encoders = {
-        "from scratch": (
-            scratch(options.model, options.out / "scratch"),
-            {"tune": "full", "epochs": options.scratch_epochs},
-        ),
-        "without stage 2": (options.model, {"tune": "gradual"}),
-        "all three stages": (domain(options), {"tune": "gradual"}),
-    }
     test = some(options.test, options.test_rows, options.out / f"test-{options.test_rows}.jsonl")
-    found: dict[str, list[float]] = {name: [] for name in encoders}
+    rows = {name: (ROWS[name][0](options), ROWS[name][1]) for name in options.only or ROWS}
+    found: dict[str, list[float]] = {name: [] for name in rows}
     for seed in range(options.seeds):
-        for name, (encoder, chosen) in encoders.items():
+        for name, (encoder, chosen) in rows.items():
             out = options.out / f"{name.replace(' ', '-')}-{options.labels}-{seed}"
             run = FitRun(
                 "classify",
@@ -72,7 +65,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--test-rows", type=int, default=5000)
     parser.add_argument("--domain-epochs", type=int, default=1)
-    parser.add_argument("--scratch-epochs", type=int, default=20)
+    parser.add_argument("--only", nargs="*", choices=list(ROWS), help="these rows alone")
     parser.add_argument("--more-text", nargs="*", default=[], help="text without labels for stage 2")
     return parser.parse_args()
 
@@ -87,10 +80,11 @@ def some(path: Path, n: int, place: Path) -> Path:
     return place
 
 
-def scratch(model: Path, place: Path) -> Path:
+def scratch(options: argparse.Namespace) -> Path:
     """The same sizes and words with random weights."""
+    place: Path = options.out / "scratch"
     if not place.is_dir():
-        polyseme.save(fresh(polyseme.load(model), seed=0), place)
+        polyseme.save(fresh(polyseme.load(options.model), seed=0), place)
     return place
 
 
@@ -102,6 +96,13 @@ def domain(options: argparse.Namespace) -> Path:
 def tell(report: Report) -> None:
     if report.metrics:
         print(f"  {report.stage} {report.done:,.0f}/{report.total:,.0f} {report.metrics}", file=sys.stderr, flush=True)
+
+
+ROWS = {
+    "from scratch": (scratch, {"tune": "full", "epochs": 20}),
+    "without stage 2": (lambda options: options.model, {"tune": "gradual"}),
+    "all three stages": (domain, {"tune": "gradual"}),
+}
 
 
 if __name__ == "__main__":
