@@ -91,7 +91,7 @@ def test_the_layer_study_reads_each_layer_and_both_mixes(run, corpus, table, tmp
     assert rows[0]["weights"] is None
     assert (tmp_path / "layers" / "study.png").read_bytes().startswith(PNG)
     assert "learned mix" in run(*options, "--fit", "epochs=2", "--seeds", 2)
-    assert models.one(tmp_path / "layers" / "top-seed-0").encoder.widths == (16, 16)  # a fitted model is a model too
+    assert named.one(tmp_path / "layers" / "top-seed-0").encoder.widths == (16, 16)  # a fitted model is a model too
 
 
 @pytest.mark.parametrize(
