@@ -11,7 +11,7 @@ import time
 import pytest
 from toys import reviews
 
-from polyseme.cli import main, models
+from polyseme.cli import main, named
 
 PNG = b"\x89PNG"
 QUICK = ["n_pieces=60", "steps=6", "length=16", "positions=64", "adjacent=false", "encoder.num_hidden_layers=1",
