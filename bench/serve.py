@@ -39,7 +39,9 @@ def main() -> None:
             load(port, some, 8, 1.0)  # warm
         results["clients"] = compare(ports, some, options.seconds, options.rounds)
     with ExitStack() as stack:
-        port = ours(options.folder, stack, "--waiting-tokens", "8192")
+        # half-sent requests are to stay until the measurement is over
+        receive = str(4 * options.seconds + 20)
+        port = ours(options.folder, stack, "--waiting-tokens", "8192", "--receive", receive)
         load(port, some, 8, 1.0)
         results["overload"] = overload(port, some, options.seconds)
         results["half_open"] = half_open(port, some, options.seconds)

@@ -12,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from polyseme.encoders import Pretrained
@@ -120,8 +121,8 @@ def ask(app, path, body=None, method=None, **options):
 class Process:
     """A server of its own, started by the command."""
 
-    def __init__(self, *arguments, environment=None):
-        command = [sys.executable, "-m", "polyseme", "serve", *map(str, arguments), "--port", "0"]
+    def __init__(self, *arguments, environment=None, program=("-m", "polyseme")):
+        command = [sys.executable, *program, "serve", *map(str, arguments), "--port", "0"]
         self.process = subprocess.Popen(
             command, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": str(SOURCE), **(environment or {})},
@@ -221,6 +222,11 @@ class Client:
         if self.writer is not None:
             self.writer.close()
         self.writer = None
+
+
+def is_same(vectors, others):
+    """Whether they differ by a millionth of their length at the most: what the server promises of any company."""
+    return (np.abs(vectors - others) <= 1e-6 * np.linalg.norm(others, axis=-1, keepdims=True)).all()
 
 
 def until(condition, seconds=20):

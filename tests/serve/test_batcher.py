@@ -196,3 +196,22 @@ def test_work_for_all_threads_waits_until_all_are_free():
         assert await asyncio.gather(first, whole) == [[2, 4], [6]]
 
     asyncio.run(main())
+
+
+def test_what_is_made_aside_is_among_what_waits_until_it_is_made():
+    async def main():
+        queue, gate = batcher(limit=30), threading.Event()
+        now = asyncio.get_running_loop().time()
+        with pytest.raises(TimeoutError):
+            await queue.aside(lambda: gate.wait(20), 20, now + 0.05)
+        assert queue.waiting == 20  # nobody waits for it, but its thread has not ended
+        with pytest.raises(Full):
+            await queue.aside(int, 20, soon())
+        gate.set()
+        async with asyncio.timeout(20):
+            while queue.waiting:
+                await asyncio.sleep(0.01)
+        assert await queue.aside(lambda: 7, 20, soon()) == 7
+        assert queue.waiting == 0
+
+    asyncio.run(main())

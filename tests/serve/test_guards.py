@@ -114,3 +114,14 @@ def test_no_text_is_logged_even_when_the_model_fails(app, service, caplog, monke
     assert (answer.status, answer.json["error_type"]) == (424, "Backend")
     assert "ZeroDivisionError" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_what_is_refused_before_its_route_is_counted_for_it(service):
+    one = Service(service.models, Limits())
+    app = make_app(one, token="sesam")
+    assert ask(app, "/embed", BODY).status == ask(app, "/secret").status == 401
+    one.batcher.waiting, one.batcher._closed = 10**9, True
+    assert ask(app, "/embed", BODY, headers={"authorization": "Bearer sesam"}).status == 429
+    text = one.metrics.text(one.batcher).decode()
+    for route, status in (("/embed", 401), ("/embed", 429), ("other", 401)):
+        assert f'polyseme_requests_total{{route="{route}",status="{status}"}} 1.0' in text

@@ -148,3 +148,19 @@ def test_more_words_than_can_be_left_out_are_refused(looking):
     assert answer.status == 413
     assert "40 words" in answer.json["error"]
     assert ask(looking, "/contributions", {"text": "who ?", "model": "span"}).status == 424
+
+
+@pytest.mark.parametrize("path", ["/contributions", "/layers"])
+@pytest.mark.parametrize("name", ["films", "names"])
+def test_a_second_text_is_refused_where_one_is_read(looking, path, name):
+    body = {"text": "John visited Paris", "second": "a film", "model": name, "weights": [1, 1, 1]}
+    answer = ask(looking, path, body)
+    assert answer.status == 422
+    assert "one text" in answer.json["error"]
+
+
+def test_what_would_cost_too_much_is_refused_before_it_is_written_out(looked, monkeypatch):
+    app = make_app(Service(looked.models, Limits(waiting_tokens=1000)))
+    monkeypatch.setattr("polyseme.serve.looking._without_each", None)
+    answer = ask(app, "/contributions", {"text": "film " * 35, "model": "films"})
+    assert (answer.status, "1260 tokens" in answer.json["error"]) == (413, True)

@@ -6,6 +6,10 @@ from serving import ask
 
 pytest.importorskip("fastapi")
 from polyseme.encoders.sentences import sentence_vectors
+from polyseme.serve.app import make_app
+from polyseme.serve.limits import Limits
+from polyseme.serve.models import Model, Models
+from polyseme.serve.service import Service
 
 
 def unit(vectors):
@@ -75,6 +79,11 @@ def test_models_are_listed(app):
     listed = ask(app, "/v1/models").json
     assert [one["id"] for one in listed["data"]][:2] == ["bert", "elmo"]
     assert ask(app, "/v1/models/elmo").json["object"] == "model"
+
+
+def test_a_name_may_have_a_slash(bert):
+    app = make_app(Service(Models({"org/bert": Model("org/bert", bert)}), Limits()))
+    assert ask(app, "/v1/models/org/bert").json["id"] == "org/bert"
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from serving import ask
 
 pytest.importorskip("fastapi")
 from polyseme.lens.fill import fill
 from polyseme.lens.score import score
+from polyseme.serve.senses import SensesRequest
 
 TEXTS = ["the crack in the wall", "bats fly at night .", ["New York", "is", "high"]]
 
@@ -110,6 +112,14 @@ def test_senses_are_the_cosines_of_a_word_in_its_texts(app, service):
     assert ask(app, "/senses", {"word": "crack", "inputs": texts}).status == 422
 
 
+def test_forms_that_are_no_words_are_left_at_the_first():
+    with pytest.raises(ValidationError) as wrong:
+        SensesRequest(word="crack", inputs=["a crack"], forms=[1] * 50)
+    assert wrong.value.error_count() == 1
+    with pytest.raises(ValidationError, match="at most 100"):
+        SensesRequest(word="crack", inputs=["a crack"], forms=["cracks"] * 101)
+
+
 def test_a_reply_too_large_is_refused_before_it_is_computed(app, service, monkeypatch):
     monkeypatch.setattr(service, "limits", type(service.limits)(reply_numbers=100))
     for path, body in (
@@ -117,6 +127,9 @@ def test_a_reply_too_large_is_refused_before_it_is_computed(app, service, monkey
         ("/embed_all", {"inputs": TEXTS[0]}),
         ("/embed", {"inputs": ["a"] * 9}),
         ("/senses", {"word": "a", "inputs": ["a a a a a a a"]}),
+        ("/tokenize", {"inputs": "a " * 30}),
+        ("/fill", {"inputs": ["[MASK] wall", "a [MASK]"], "n": 60}),
+        ("/fill", {"inputs": ["a [MASK]"], "n": 40, "model": "awd"}),
     ):
         answer = ask(app, path, body)
         assert answer.status == 413, path

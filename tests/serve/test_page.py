@@ -1,8 +1,21 @@
+import json
+import shutil
+import subprocess
+
 import pytest
 from serving import ask
 
 pytest.importorskip("fastapi")
 from polyseme.serve.app import make_app
+from polyseme.serve.page import FOLDER
+from polyseme.text.words import to_text
+
+SENTENCES = [
+    "It took them years to crack the enemy's code, didn't it?",
+    "I’ll say you’re right: the dogs' bowls CAN’T be the boss’s. She'd've known, I'm sure.",
+    "A well-read man of 3,14 or 10:30 o'clock, on 5/6 and the 2nd; snake_case.",
+    "Ärzte, naïve and NAÏVE, İstanbul'da; 日本の家 and Köln.",
+]
 
 
 @pytest.fixture
@@ -56,3 +69,15 @@ def test_a_path_that_is_not_there_is_not_there_for_any_method(page):
     assert ask(page, "/page.js", {"inputs": "a crack"}).status == 405
     assert ask(page, "/embed").status == 405
     assert ask(page, "/info", {}).status == 405
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_the_page_splits_words_as_the_server_does(tmp_path):
+    shutil.copy(FOLDER / "words.js", tmp_path / "words.mjs")
+    script = f"""import {{ holds, wordsOf }} from "{(tmp_path / "words.mjs").as_uri()}";
+const found = {json.dumps(SENTENCES)}.map(wordsOf);
+console.log(JSON.stringify([found, holds("The enemy's code", "Enemy"), holds("enemy's", "enemy's")]));"""
+    done = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    wanted = [[word for word in to_text(text).words if any(map(str.isalnum, word))] for text in SENTENCES]
+    assert json.loads(done.stdout) == [wanted, True, False]

@@ -1,11 +1,18 @@
+import asyncio
+import logging
 import socket
 import time
+from contextlib import asynccontextmanager
 
 import pytest
 from serving import Local, post, read_all, until
 
 pytest.importorskip("fastapi")
+import uvicorn
+from uvicorn.server import ServerState
+
 from polyseme.serve.limits import Limits
+from polyseme.serve.protocol import connections
 from polyseme.serve.service import Service
 
 BODY = {"inputs": "the crack in the wall"}
@@ -140,3 +147,153 @@ def test_the_server_is_well_after_all_that(server):
     text = server.say(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").decode()
     assert 'status="500"' not in text
     assert "polyseme_waiting_tokens 0.0" in text
+
+
+GET = b"GET /%b HTTP/1.1\r\nhost: localhost\r\n"
+
+
+class Plain:
+    """Connections of the protocol before an app that answers with the path, once it may."""
+
+    def __init__(self, limits):
+        self.gate, self.state = asyncio.Event(), ServerState()
+        self.config = uvicorn.Config(
+            self.app, interface="asgi3", lifespan="off", log_config=None, timeout_keep_alive=int(limits.idle)
+        )
+        self.config.load()
+        self.protocol = connections(limits)
+
+    async def app(self, scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        if scope["path"] == "/slow":
+            await self.gate.wait()
+        content = b"R" * 60_000 if scope["path"] == "/long" else scope["path"].encode()
+        headers = [(b"content-length", str(len(content)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    def connection(self):
+        return self.protocol(self.config, self.state, {})
+
+    async def client(self, content):
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(content)
+        return reader, writer
+
+
+@asynccontextmanager
+async def plain(**limits):
+    one = Plain(Limits(**limits))
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    one.port = listening.getsockname()[1]
+    server = await asyncio.get_running_loop().create_server(one.connection, sock=listening)
+    yield one
+    server.close()
+
+
+async def eventually(condition):
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def statuses(reader):
+    async with asyncio.timeout(20):
+        answers = (await reader.read()).split(b"HTTP/1.1 ")[1:]
+    return [int(answer[:3]) for answer in answers]
+
+
+def test_an_empty_line_does_not_keep_a_connection_for_ever():
+    async def main():
+        async with plain(receive=0.3, idle=1) as server:
+            reader, writer = await server.client(GET % b"x" + b"\r\n")
+            await reader.readuntil(b"/x")
+            writer.write(b"\r\n")
+            assert await statuses(reader) == []
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_a_client_that_leaves_a_short_reply_unread_is_cut_off():
+    """So short that nothing but the end of the connection waits for it."""
+
+    async def main():
+        async with plain(receive=0.3, idle=1) as server:
+            with socket.socket() as sock:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                sock.connect(("127.0.0.1", server.port))
+                sock.sendall(GET % b"long" + b"\r\n")
+                await eventually(lambda: server.state.total_requests)
+                (one,) = server.state.connections
+                assert 0 < one.transport.get_write_buffer_size() < 65536
+                await eventually(lambda: not server.state.connections)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "second, status",
+    [(GET % b"second" + b"x: " + b"a" * 300_000, 431), (b"\x00\x01\r\n\r\n", 400), (GET % b"second", 408)],
+)
+def test_a_request_that_is_cut_off_does_not_take_the_answer_of_the_one_before(second, status, caplog):
+    async def main():
+        async with plain(receive=0.3) as server:
+            reader, writer = await server.client(GET % b"slow" + b"\r\n" + second)
+            await asyncio.sleep(0.1)
+            server.gate.set()
+            assert await statuses(reader) == [200, status]
+            writer.close()
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    assert not caplog.records
+
+
+def test_a_client_that_closes_its_side_while_it_waits_has_gone(caplog):
+    async def main():
+        async with plain() as server:
+            reader, writer = await server.client(GET % b"slow" + b"\r\n" + b"GET /sec")
+            await eventually(lambda: server.state.tasks)
+            writer.write_eof()
+            assert await statuses(reader) == []  # no 400 in the place of the answer that was due
+            server.gate.set()
+            await eventually(lambda: not server.state.tasks)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(main())
+    assert not caplog.records
+
+
+def test_half_a_request_behind_one_that_is_answered_is_told_when_the_server_ends():
+    async def main():
+        async with plain() as server:
+            reader, writer = await server.client(GET % b"slow" + b"\r\n" + GET % b"half")
+            await eventually(lambda: server.state.tasks)
+            (one,) = server.state.connections
+            one.shutdown()
+            server.gate.set()
+            assert await statuses(reader) == [200, 503]
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_a_head_is_counted_whole_and_nothing_else_is():
+    async def main():
+        async with plain(head_bytes=20_000) as server:
+            large = GET % b"head" + b"x: " + b"a" * 21_000
+            for content in (large + b"\r\n\r\n", large, b"GET /" + b"a" * 21_000):
+                reader, writer = await server.client(content)
+                assert await statuses(reader) == [431]
+                writer.close()
+            body = b"POST /one HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50000\r\n\r\n" + b"b" * 50_000
+            reader, writer = await server.client(body + GET % b"two")
+            await eventually(lambda: server.state.total_requests == 1)
+            writer.write(b"connection: close\r\n\r\n")
+            assert await statuses(reader) == [200, 200]
+            writer.close()
+
+    asyncio.run(main())

@@ -1,13 +1,18 @@
 import asyncio
 import signal
+import socket
 import threading
-import time
 
 import pytest
 import serving
-from serving import Client, post, read_all
+import torch
+from serving import Client, Local, post, read_all
 
 pytest.importorskip("fastapi")
+from polyseme.errors import Mistake
+from polyseme.serve import server as serve_server
+from polyseme.serve.limits import Limits
+from polyseme.serve.service import Service
 
 BODY = {"inputs": ["the crack in the wall"] * 40}
 MANY = {"inputs": ["the crack in the wall"] * 1000}
@@ -59,15 +64,76 @@ def test_what_was_taken_is_answered_after_sigterm_and_what_comes_later_refused(f
     assert "Traceback" not in server.said
 
 
-def test_a_client_that_leaves_is_not_computed_for(strict):
-    leaving = [strict.socket(known(MANY)) for _ in range(2)]
-    time.sleep(0.05)
-    for sock in leaving:
-        sock.close()
-    serving.until(lambda: b"polyseme_waiting_tokens 0.0" in strict.say(METRICS))
-    text = strict.say(METRICS).decode()
-    computed = float(text.split('polyseme_tokens_total{model="bert"} ')[1].split()[0]) if "tokens_total{" in text else 0
-    assert computed < 7000  # what one of them has
+@pytest.mark.parametrize("n_signals", [1, 2])
+def test_it_ends_in_time_though_a_batch_computes(folders, n_signals):
+    """After the time to drain, or at once at a second signal; whoever waits is told."""
+    stuck = """
+import sys, time
+from polyseme.encoders.bert import BertEncoder
+from polyseme.cli import main
+BertEncoder.forward = lambda self, batch, state=None: print("stuck", file=sys.stderr, flush=True) or time.sleep(600)
+main()
+"""
+    drain = "2" if n_signals == 1 else "600"
+    server = serving.Process(folders / "bert", "--drain", drain, program=("-c", stuck))
+    try:
+        with server.socket(post("/embed", BODY)) as waiting, server.socket() as idle:
+            while "stuck" not in server.process.stderr.readline():
+                pass
+            for _ in range(n_signals):
+                server.process.send_signal(signal.SIGTERM)
+                read_all(idle)  # the first one was heard
+            assert server.process.wait(30) == 0
+            assert read_all(waiting).startswith(b"HTTP/1.1 503")
+    finally:
+        server.end()
+    assert "Traceback" not in server.said
+
+
+def test_a_client_that_leaves_is_not_computed_for(service, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # so that one text keeps all others waiting
+    encoder = service.models.named("bert").pretrained.encoder
+    gate, n_read, forward = threading.Event(), [], encoder.forward
+
+    def held(batch):
+        n_read.append(batch.n_sequences)
+        assert gate.wait(20)
+        return forward(batch)
+
+    monkeypatch.setattr(encoder, "forward", held)
+    one = Service(service.models, Limits())
+    with Local(one) as local:
+        address = ("127.0.0.1", local.port)
+        with socket.create_connection(address, 20) as staying, socket.create_connection(address, 20) as leaving:
+            staying.sendall(post("/embed", {"inputs": "the crack"}, close=True))
+            serving.until(lambda: n_read)
+            leaving.sendall(post("/embed", MANY))
+            serving.until(lambda: one.batcher.waiting > 5000)
+            leaving.close()
+            serving.until(lambda: one.batcher.waiting == 0)
+            gate.set()
+            assert read_all(staying).startswith(b"HTTP/1.1 200")
+    assert n_read == [1]
+
+
+def test_as_many_files_may_be_open_as_there_may_be_connections(monkeypatch):
+    resource, given = pytest.importorskip("resource"), []
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 2000))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, pair: given.append(pair))
+    serve_server.allow_files(200)
+    serve_server.allow_files(1088)
+    assert given == [(1088, 2000)]
+    with pytest.raises(Mistake, match="--connections 1936"):
+        serve_server.allow_files(2001)
+
+
+def test_a_host_that_is_not_there_is_not_blamed_on_the_port(monkeypatch):
+    def unknown(*given, **options):
+        raise OSError(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "create_server", unknown)
+    with pytest.raises(Mistake, match="another --host"):
+        serve_server._listening("nosuch.invalid", 0, 10)
 
 
 def test_a_queue_that_is_full_says_429_and_when_to_come_again(strict):

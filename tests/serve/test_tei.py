@@ -1,9 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from serving import ask
 
 pytest.importorskip("fastapi")
 from polyseme.encoders.sentences import sentence_vectors
+from polyseme.serve.app import make_app
+from polyseme.serve.limits import Limits
+from polyseme.serve.models import Model, Models
+from polyseme.serve.service import Service
 
 TEXTS = ["the crack in the wall", "bats fly at night"]
 
@@ -73,8 +79,55 @@ def test_tokenize_names_every_token_and_its_place(app, bert):
     assert [one["id"] for one in inner] == bert.tokenizer.backend.encode(text, add_special_tokens=False).ids
     assert all(text[one["start"] : one["stop"]] == one["text"] for one in inner)
     assert ask(app, "/tokenize", {"inputs": text, "add_special_tokens": False}).json[0] == inner
-    words = ask(app, "/tokenize", {"inputs": text, "model": "elmo"}).json[0]
-    assert [one["text"] for one in words] == ["The", "crack", "!"]
+
+
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("elmo", ["<S>", "The", "crack", "!", "</S>"]),
+        ("awd", ["xxbos", "xxmaj", "the", "crack", "xxunk"]),
+        ("classify", ["The", "crack", "!"]),
+        ("bert", None),
+    ],
+)
+def test_embed_all_has_a_row_for_each_token_of_tokenize(app, name, wanted):
+    body = {"inputs": "The crack!", "model": name}
+    found = ask(app, "/tokenize", body).json[0]
+    assert len(ask(app, "/embed_all", body).json[0]) == len(found)
+    if wanted:
+        assert [one["text"] for one in found] == wanted
+        assert [one["special"] for one in found] == [one["start"] is None for one in found]
+        words = ask(app, "/tokenize", {**body, "add_special_tokens": False}).json[0]
+        assert words == [one for one in found if not one["special"]]
+        assert words[-2]["start"] == 4
+
+
+@pytest.fixture
+def prompted(bert):
+    def make(**settings):
+        said = {"pooling": "mean", "normalise": False, "prompts": {"query": "the wall "}, **settings}
+        model = Model("prompted", replace(bert, provenance={**bert.provenance, "sentence": said}))
+        return make_app(Service(Models({"prompted": model}), Limits()))
+
+    return make
+
+
+@pytest.mark.parametrize("path", ["/embed", "/embed_all", "/tokenize"])
+def test_a_prompt_is_put_before_the_text(prompted, path):
+    app = prompted()
+    plain, longer = ask(app, path, {"inputs": "bats fly"}), ask(app, path, {"inputs": "the wall bats fly"})
+    asked = ask(app, path, {"inputs": "bats fly", "prompt_name": "query"})
+    assert asked.json == longer.json != plain.json
+    assert ask(app, path, {"inputs": "bats fly", "prompt_name": "other"}).status == 413
+    assert ask(prompted(default_prompt="query"), path, {"inputs": "bats fly"}).json == longer.json
+
+
+def test_a_prompt_that_is_not_to_be_pooled_is_refused(prompted):
+    app, body = prompted(include_prompt=False), {"inputs": "bats fly", "prompt_name": "query"}
+    assert ask(app, "/embed", body).status == 424
+    assert ask(app, "/embed", {"inputs": "bats fly"}).status == 200
+    assert ask(app, "/embed_all", body).status == 200  # nothing is pooled
+    assert ask(prompted(include_prompt=False, default_prompt="query"), "/embed", {"inputs": "bats fly"}).status == 424
 
 
 def test_info_tells_models_and_every_limit(app, service):

@@ -63,6 +63,14 @@ def test_word_vectors_are_those_of_embed(model, layers):
         np.testing.assert_allclose(vectors, model.embed([TEXTS[place]], layers=layers)[0], atol=1e-5)
 
 
+def test_what_a_text_is_computed_with_does_not_change_its_vectors(model):
+    some, _ = mixed(model, TEXTS)
+    with torch.inference_mode():
+        together = works.word_vectors(model, "top", "both", some)
+        alone = [works.word_vectors(model, "top", "both", [one])[0] for one in some]
+    assert all(serving.is_same(one, other) for one, other in zip(together, alone, strict=True))
+
+
 def test_text_vectors_are_those_of_embed(model):
     some, order = mixed(model, TEXTS)
     with torch.inference_mode():

@@ -10,7 +10,6 @@ import typer
 
 from polyseme.serve.limits import Limits
 
-LISTS = ("--allow-host",)
 _DEFAULT = Limits()
 
 
@@ -21,7 +20,9 @@ def run(
     token_file: Path | None = typer.Option(
         None, help="A file with the token clients must send; or set POLYSEME_TOKEN."
     ),
-    allow_host: list[str] = typer.Option([], help="Names the server answers to beside addresses and localhost; or *."),
+    allow_host: list[str] = typer.Option(
+        [], help="A name the server answers to beside addresses and localhost, or *; give it several times."
+    ),
     report: Path | None = typer.Option(None, help="A comparison's report.html, to be shown at /report."),
     body_bytes: int = typer.Option(_DEFAULT.body_bytes, help="The largest body of a request."),
     inputs: int = typer.Option(_DEFAULT.inputs, help="Texts a request."),
@@ -70,6 +71,8 @@ def _serve(
     service = Service(models, limits)
     app = make_app(service, token, [host, *hosts], report_file=report_file)
     serve(app, service, host, port, lambda port: _tell(models, host, port, token))
+    sys.stderr.flush()
+    os._exit(0)  # Python itself would wait for batches that nobody waits for any more
 
 
 def _tell(models: Any, host: str, port: int, token: str | None) -> None:
@@ -88,7 +91,10 @@ def _tell(models: Any, host: str, port: int, token: str | None) -> None:
 def _token(file: Path | None) -> str | None:
     from polyseme.errors import Mistake
 
-    token = file.read_text("utf-8").strip() if file else os.environ.get("POLYSEME_TOKEN")
-    if token is not None and not token:
+    try:
+        token = file.read_text("utf-8") if file else os.environ.get("POLYSEME_TOKEN")
+    except UnicodeDecodeError:
+        raise Mistake(f"{file} is no text in UTF-8. Write a token there, letters and digits.") from None
+    if token is not None and not token.strip():
         raise Mistake(f"The token in {file or 'POLYSEME_TOKEN'} is empty. Write one there, or ask for none.")
-    return token
+    return token.strip() if token else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException as StarletteException
@@ -27,27 +27,33 @@ def make_app(
     """The ASGI app; `folder` holds the page, `report_file` is a comparison's."""
     # its pages of documentation would load scripts from elsewhere; /openapi.json is there for any tool
     app = FastAPI(title="polyseme", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    for protocol in (openai, tei, ours, hub):
-        app.include_router(protocol.routes(service))
-    app.include_router(looking.routes(service, report=report_file is not None))
+    routers = [protocol.routes(service) for protocol in (openai, tei, ours, hub)]
+    routers.append(looking.routes(service, report=report_file is not None))
     if report_file is not None:
-        app.include_router(report.routes(report_file))
-    _add_state(app, service)
+        routers.append(report.routes(report_file))
+    routers.append(_state(service))
+    for router in routers:
+        app.include_router(router)
     _add_refusals(app)
     if folder.is_dir():
         _add_page(app, page.Page(folder))
-    return Guards(app, service, token, hosts, ["/health", *page.paths(folder)])
+    served = [route.path for router in routers for route in router.routes if isinstance(route, Route)]
+    return Guards(app, service, token, hosts, served, ["/health", *page.paths(folder)])
 
 
-def _add_state(app: FastAPI, service: Service) -> None:
-    @app.get("/health", response_class=Response, tags=["Text Embeddings Inference"])
+def _state(service: Service) -> APIRouter:
+    router = APIRouter(tags=["Text Embeddings Inference"])
+
+    @router.get("/health", response_class=Response)
     async def health() -> Response:
         return Response()
 
-    @app.get("/metrics", response_class=PlainTextResponse, tags=["Text Embeddings Inference"])
+    @router.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
         text = service.metrics.text(service.batcher)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return router
 
 
 def _add_page(app: FastAPI, files: page.Page) -> None:

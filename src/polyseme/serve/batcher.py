@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from polyseme.serve.computing import attempt
+
+Made = TypeVar("Made")
 
 _AHEAD = 4  # batches' worth of waiting inputs among which those of like length are looked for
 _REOPEN = 0.9  # of the limit: once full, nothing is taken until so little waits
@@ -114,16 +116,12 @@ class Batcher:
 
     async def results(self, work: Work, inputs: Sequence[Any], sizes: Sequence[int], deadline: float) -> list[Any]:
         """What the work makes of each input; Full at once if too much is waiting, TimeoutError at the deadline."""
-        loop = asyncio.get_running_loop()
         total = sum(sizes)
-        if (seconds_left := deadline - loop.time()) <= 0:
-            raise TimeoutError
-        if self.full or self.waiting + total > self.limit or self.seconds_waiting > seconds_left:
-            self._closed = self.waiting >= _REOPEN * self.limit
-            raise Full(self.retry_after)
+        self._check(total, deadline)
         if not inputs:
             return []
-        request = _Request(work, loop.create_future(), deadline, [None] * len(inputs), len(inputs), total)
+        answer = asyncio.get_running_loop().create_future()
+        request = _Request(work, answer, deadline, [None] * len(inputs), len(inputs), total)
         self._add(request, inputs, sizes)
         try:
             async with asyncio.timeout_at(deadline):
@@ -132,6 +130,27 @@ class Batcher:
             self._n_requests -= 1
             self.waiting -= request.n_waiting  # what was not begun never will be
             request.n_waiting = 0
+
+    async def aside(self, make: Callable[[], Made], size: int, deadline: float) -> Made:
+        """What `make` makes in a thread that is none of these; until it is done, its size is among what waits."""
+        self._check(size, deadline)
+        self.waiting += size
+        making = asyncio.get_running_loop().run_in_executor(None, make)
+        making.add_done_callback(lambda _: self._made(size))
+        async with asyncio.timeout_at(deadline):
+            return await asyncio.shield(making)  # the thread goes on even if nobody waits for it any more
+
+    def _made(self, size: int) -> None:
+        self.waiting -= size
+
+    def _check(self, size: int, deadline: float) -> None:
+        """Whether there is room for so much more, and time for it."""
+        seconds_left = deadline - asyncio.get_running_loop().time()
+        if seconds_left <= 0:
+            raise TimeoutError
+        if self.full or self.waiting + size > self.limit or self.seconds_waiting > seconds_left:
+            self._closed = self.waiting >= _REOPEN * self.limit
+            raise Full(self.retry_after)
 
     def _add(self, request: _Request, inputs: Sequence[Any], sizes: Sequence[int]) -> None:
         self.waiting += request.n_waiting

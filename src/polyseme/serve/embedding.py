@@ -42,6 +42,8 @@ async def embed(service: Service, request: Request, model: Model, given: Given, 
         raise Refusal(
             413, f"dimensions={asked.width} was asked for; {model.name} has {model.width}.", param="dimensions"
         )
+    if prompt_of(model, asked.prompt) and not model.sentences.pools_prompt:
+        raise Refusal(424, f"{model.name} leaves prompts out of its sentence vectors, which is not known here.")
     work = (
         model.reading(works.text_vectors)
         if model.sentences.pooling == "words"
@@ -59,7 +61,7 @@ async def read(
 
     `per_token` is how many numbers the reply holds for each.
     """
-    sequences = await sequences_of(service, model, given, asked)
+    sequences = await sequences_of(service, request, model, given, asked)
     window, cut = model.sentences.window, service.limits.cut_long if asked.cut is None else asked.cut
     if window is not None and not cut:
         for place, size in enumerate(sequences.n_pieces):
@@ -71,19 +73,29 @@ async def read(
     return found, sum(sizes)
 
 
-async def sequences_of(service: Service, model: Model, given: Given, asked: Asked) -> Sequences:
+async def sequences_of(service: Service, request: Request, model: Model, given: Given, asked: Asked) -> Sequences:
     """Texts or ids as sequences, within the limits."""
     texts = [one for one in given if isinstance(one, str)]
     if not texts:
-        return await _of_ids(service, model, cast(Sequence[Sequence[int]], given), asked)
+        return await _of_ids(service, request, model, cast(Sequence[Sequence[int]], given), asked)
     for place, text in enumerate(texts):
         if not text:
             raise Refusal(400, f"Input {place} is empty. Send a text.")
-    texts = [_prompt(model, asked.prompt) + text for text in texts]
-    service.check_texts(texts)
-    sequences = await service.prepared(texts, lambda: _sequences(model, texts, asked.side))
+    texts = [prompt_of(model, asked.prompt) + text for text in texts]
+    n_characters = service.check_texts(texts)
+    sequences = await service.prepared(request, n_characters, lambda: _sequences(model, texts, asked.side))
     service.check_sizes(sequences.n_pieces)
     return sequences
+
+
+def prompt_of(model: Model, name: str | None) -> str:
+    """What is put before a text; where none is named, the model's own, which most have not."""
+    prompts = model.sentences.prompts
+    if name is None:
+        return prompts.get(model.sentences.default_prompt or "", "")
+    if name not in prompts:
+        raise Refusal(413, f"{model.name} has no prompt {name[:100]!r}; it has {', '.join(prompts) or 'none'}.")
+    return prompts[name]
 
 
 def _sequences(model: Model, texts: Sequence[str], side: Side) -> Sequences:
@@ -94,23 +106,18 @@ def _sequences(model: Model, texts: Sequence[str], side: Side) -> Sequences:
     return Sequences(inputs, inputs.lengths.tolist())
 
 
-async def _of_ids(service: Service, model: Model, rows: Sequence[Sequence[int]], asked: Asked) -> Sequences:
+async def _of_ids(
+    service: Service, request: Request, model: Model, rows: Sequence[Sequence[int]], asked: Asked
+) -> Sequences:
     tokenizer = model.pretrained.tokenizer
     if not isinstance(tokenizer, WordPiece):
         raise Refusal(422, f"{model.name} has no numbers for its pieces. Send text.")
     service.check_count(len(rows))
-    service.check_sizes([len(row) for row in rows])
+    sizes = [len(row) for row in rows]
+    service.check_sizes(sizes)
+    n_characters = service.check_lengths(sizes)  # a number takes about as long as a character
     window = model.sentences.window or tokenizer.window
-    return await service.prepared((), lambda: pieces.of_ids(tokenizer, rows, window, asked.side))
-
-
-def _prompt(model: Model, name: str | None) -> str:
-    prompts = model.sentences.prompts
-    if name is None:
-        return prompts.get(model.sentences.default_prompt or "", "")
-    if name not in prompts:
-        raise Refusal(413, f"{model.name} has no prompt {name[:100]!r}; it has {', '.join(prompts) or 'none'}.")
-    return prompts[name]
+    return await service.prepared(request, n_characters, lambda: pieces.of_ids(tokenizer, rows, window, asked.side))
 
 
 def _finished(vectors: Array, asked: Asked) -> Array:

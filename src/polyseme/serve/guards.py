@@ -19,18 +19,21 @@ class Guards:
     """An ASGI app around another; what it refuses never reaches it."""
 
     def __init__(
-        self, app: ASGIApp, service: Service, token: str | None, hosts: Iterable[str], open_paths: Iterable[str]
+        self,
+        app: ASGIApp,
+        service: Service,
+        token: str | None,
+        hosts: Iterable[str],
+        paths: Iterable[str],
+        open_paths: Iterable[str],
     ) -> None:
         self.app, self.service = app, service
+        self._paths = frozenset(paths)  # what is served
         self._open = frozenset(open_paths)  # what may be got without a token
         self._token = sha256(token.encode()).digest() if token else None
         self._hosts = {host.lower() for host in hosts} | {"localhost"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            return await self.app(scope, receive, send)
-        if scope["type"] != "http":
-            return None  # a WebSocket; uvicorn answers with 403
         start = time.perf_counter()
         headers = dict(scope["headers"])
         body = _Body(receive, self.service.limits.body_bytes, headers, scope["http_version"])
@@ -41,16 +44,20 @@ class Guards:
                 await response(scope["path"], refusal)(scope, body, seen)
             else:
                 await self.app(scope, body, seen)
+        except asyncio.CancelledError:  # the server waits no longer, nor for the rest of the body
+            body.ended = True
+            if not seen.started:
+                await response(scope["path"], _ending())(scope, body, seen)
         except Exception as error:  # it was answered with 500; a trace with its message might hold somebody's text
             log_place(error)
         finally:
-            self.service.metrics.request(_route(scope), seen.status, time.perf_counter() - start)
+            self.service.metrics.request(self._route(scope), seen.status, time.perf_counter() - start)
 
     def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Refusal | None:
         if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
             return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
         if self.service.draining:
-            return Refusal(503, "The server is about to end. Try again elsewhere.", headers={"Retry-After": "1"})
+            return _ending()
         if self._token and not self._is_open(scope) and not self._is_known(headers.get(b"authorization", b"")):
             return Refusal(
                 401, "This server wants a token: send Authorization: Bearer TOKEN.", code="invalid_api_key",
@@ -74,6 +81,11 @@ class Guards:
         scheme, _, token = authorization.partition(b" ")
         given = sha256(token.strip()).digest()  # of one length, whatever was sent
         return scheme.lower() == b"bearer" and hmac.compare_digest(given, self._token or b"")
+
+    def _route(self, scope: Scope) -> str:
+        """Its pattern; paths nobody serves share one name, or a client could make as many counters as it likes."""
+        pattern = getattr(scope.get("route"), "path", None)  # there is none where it never came to its route
+        return str(pattern or (scope["path"] if scope["path"] in self._paths else "other"))
 
 
 class _Body:
@@ -106,16 +118,20 @@ class _Seen:
     """A `send` that remembers the status, and closes connections while the server ends."""
 
     def __init__(self, send: Send, body: _Body, service: Service) -> None:
-        self.send, self.body, self.service, self.status = send, body, service, 499
+        self.send, self.body, self.service, self.status, self.started = send, body, service, 499, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.status, self.started = message["status"], True
             if self.service.draining:
                 message = {**message, "headers": [*message.get("headers", []), (b"connection", b"close")]}
             if (self.service.draining or self.body.closes) and not self.body.asks_first:
                 await self.body.rest()  # to close while the client still sends would cost it the answer
         await self.send(message)
+
+
+def _ending() -> Refusal:
+    return Refusal(503, "The server is about to end. Try again elsewhere.", headers={"Retry-After": "1"})
 
 
 def _too_large(size: int, most: int) -> Refusal:
@@ -144,8 +160,3 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _route(scope: Scope) -> str:
-    """Its pattern; paths nobody serves share one name, or a client could make as many counters as it likes."""
-    return str(getattr(scope.get("route"), "path", None) or "other")

@@ -9,17 +9,10 @@ from pydantic import BaseModel, Field
 
 from polyseme.serve.bodies import JsonRoute, Strings
 from polyseme.serve.predicting import CLASSIFYING, predict
+from polyseme.serve.refusals import PROBLEMS
 from polyseme.serve.replies import value
 from polyseme.serve.service import Service
-from polyseme.serve.tei import (
-    PROBLEMS,
-    EmbedRequest,
-    Sentences,
-    SimilarityRequest,
-    chances,
-    embed_reply,
-    similarity_reply,
-)
+from polyseme.serve.tei import EmbedRequest, Sentences, SimilarityRequest, chances, embed_reply, similarity_reply
 
 
 class Parameters(BaseModel):
@@ -43,11 +36,12 @@ def routes(service: Service) -> APIRouter:
         """The first model says which task it is, unless sentences are to be compared."""
         if isinstance(body.inputs, Sentences):
             return await similarity_reply(service, request, SimilarityRequest(inputs=body.inputs, model=body.model))
-        model = service.models.find(body.model, lambda model: True, "")
+        model = service.models.any(body.model)
         if model.task not in CLASSIFYING:
             return await embed_reply(service, request, EmbedRequest(**body.model_dump()))
         texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
         most = body.parameters.top_k if body.parameters else None
-        return value([chances(one)[:most] for one in await predict(service, request, model, texts)])
+        said = await predict(service, request, model, texts, cut=body.truncate)
+        return value([chances(one)[:most] for one in said])
 
     return router

@@ -8,10 +8,9 @@ import torch
 
 from polyseme.adapt.fitted import Fitted
 from polyseme.adapt.model import Top
-from polyseme.heads.head import Features
 from polyseme.layers.mix import Mix
-from polyseme.serve.examples import Example, joined
-from polyseme.serve.works import Array
+from polyseme.serve.examples import Example
+from polyseme.serve.works import Array, features_of
 from polyseme.types import Prediction
 
 
@@ -22,20 +21,14 @@ def remixed(fitted: Fitted, weights: Sequence[float], gamma: float, some: Sequen
     mix = Mix(len(weights), top.mix.norm).eval()
     mix.scores.copy_(torch.tensor(weights).log())  # the softmax undoes it; a weight of 0 becomes -inf, and 0 again
     mix.gamma.fill_(gamma)
-    features = _features(fitted, Top(top.reading, mix, top.head), some)
+    features = features_of(fitted, Top(top.reading, mix, top.head), some)
     return fitted.kind.predictions(top.head, features, [example.given for example in some])
 
 
 def tag_chances(fitted: Fitted, some: Sequence[Example]) -> list[tuple[list[str], Array]]:
     """A text's tags, and (words, tags) chances of the head's own scores: a CRF or rules that choose come behind it."""
-    features = _features(fitted, fitted.top, some)
+    features = features_of(fitted, fitted.top, some)
     said = fitted.kind.predictions(fitted.top.head, features, [example.given for example in some])
     chances = fitted.top.head(features).softmax(1)
     parts = torch.split(chances, features.offsets.diff().tolist())
     return [(one.label, part.numpy()) for one, part in zip(said, parts, strict=True)]
-
-
-def _features(fitted: Fitted, top: Top, some: Sequence[Example]) -> Features:
-    inputs, encoder = joined(some), fitted.pretrained.encoder
-    rows = top.reading.rows(encoder, encoder(inputs.batch), inputs.batch, inputs.n_examples * inputs.n_each)
-    return top.features(rows)

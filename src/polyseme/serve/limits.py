@@ -1,6 +1,7 @@
 """How much one client may ask for, and for how long."""
 
 from dataclasses import dataclass
+from math import inf
 
 from polyseme.errors import Mistake
 
@@ -24,7 +25,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not isinstance(value, bool) and value <= 0:
-                raise Mistake(f"{name}={value} leaves nothing to do. Give a number above 0.")
+            if not isinstance(value, bool) and not 0 < value < inf:
+                raise Mistake(f"{name}={value} is no limit. Give a number above 0.")
         if self.drain < 2:
             raise Mistake(f"drain={self.drain:g} seconds are too few to end in good order. Give 2 or more.")

@@ -13,10 +13,9 @@ from polyseme.serve import inside
 from polyseme.serve.bodies import JsonRoute
 from polyseme.serve.models import Model
 from polyseme.serve.predicting import CLASSIFYING, labels_of, predict, reads_pairs
-from polyseme.serve.refusals import Refusal
-from polyseme.serve.replies import value
+from polyseme.serve.refusals import PROBLEMS, Refusal
+from polyseme.serve.replies import shown, value, values
 from polyseme.serve.service import Service
-from polyseme.serve.tei import PROBLEMS
 from polyseme.text.words import to_text
 from polyseme.types import Prediction, Text
 
@@ -102,20 +101,22 @@ def routes(service: Service, report: bool = False) -> APIRouter:
     @router.post("/contributions", responses={200: {"model": Contributions}})
     async def contributions(body: TextRequest, request: Request) -> Response:
         model = service.models.find(body.model, _explains, "not fitted to classes, numbers or tags")
-        texts = await _texts(service, body)
+        texts = await _texts(service, request, model, body)
         n_words = sum(len(text.spans) for text in texts)
         if n_words >= service.limits.inputs:
             most = service.limits.inputs - 1
             raise Refusal(413, f"Each of the text's {n_words} words would be left out in turn; {most} are the most.")
-        explain = _tags if model.task == "tag" else _classes
-        return value(await explain(service, request, model, texts))
+        service.check_cost((n_words + 1) * n_words, 1)  # at the least: a word has a piece or more
+        if model.task == "tag":
+            return await values(await _tags(service, request, model, texts), n_words * n_words)
+        return value(await _classes(service, request, model, texts))
 
     return router
 
 
 async def _layers(service: Service, request: Request, body: LayersRequest) -> Response:
     model = service.models.find(body.model, _mixes, "not fitted with layers='mix'")
-    texts = await _texts(service, body)
+    texts = await _texts(service, request, model, body)
     n_layers = len(_mix(model)["weights"])
     if len(body.weights) != n_layers or not sum(body.weights):
         raise Refusal(
@@ -135,8 +136,8 @@ async def _classes(service: Service, request: Request, model: Model, texts: Sequ
     given = [words, *_without_each(words)]
     said, *without = await predict(service, request, model, [_example(one) for one in given])
     falls = iter([_score(said, said) - _score(one, said) for one in without])
-    shown = [{**_shown(text), "falls": [next(falls) for _ in text.spans]} for text in texts]
-    return {"label": said.label, "scores": said.scores, "chances": None, "texts": shown}
+    given_words = [{**shown(text), "falls": [next(falls) for _ in text.spans]} for text in texts]
+    return {"label": said.label, "scores": said.scores, "chances": None, "texts": given_words}
 
 
 async def _tags(service: Service, request: Request, model: Model, texts: Sequence[Text]) -> dict[str, Any]:
@@ -152,14 +153,17 @@ async def _tags(service: Service, request: Request, model: Model, texts: Sequenc
         left = np.delete(columns, place)
         row = np.delete(chances, place) - rest[np.arange(len(left)), left]
         falls.append([*row[:place].tolist(), None, *row[place:].tolist()])
-    shown = {**_shown(texts[0]), "falls": falls}
-    return {"label": tags, "scores": None, "chances": chances.tolist(), "texts": [shown]}
+    given_words = {**shown(texts[0]), "falls": falls}
+    return {"label": tags, "scores": None, "chances": chances.tolist(), "texts": [given_words]}
 
 
-async def _texts(service: Service, body: TextRequest) -> list[Text]:
+async def _texts(service: Service, request: Request, model: Model, body: TextRequest) -> list[Text]:
     strings = [body.text] if body.second is None else [body.text, body.second]
-    service.check_texts(strings)
-    return await service.prepared(strings, lambda: [to_text(one) for one in strings])
+    if (len(strings) == 2) != reads_pairs(model):
+        wanted = "two texts: text and second" if reads_pairs(model) else "one text, without a second"
+        raise Refusal(422, f"{model.name} wants {wanted}.", param="second")
+    n_characters = service.check_texts(strings)
+    return await service.prepared(request, n_characters, lambda: [to_text(one) for one in strings])
 
 
 def _without_each(texts: Sequence[list[str]]) -> list[list[list[str]]]:
@@ -206,7 +210,3 @@ def _facts(model: Model) -> dict[str, Any]:
 def _tag_names(model: Model) -> list[str]:
     assert model.fitted is not None
     return list(model.fitted.kind.facts()["names"])
-
-
-def _shown(text: Text) -> dict[str, Any]:
-    return {"words": text.words, "spans": text.spans}

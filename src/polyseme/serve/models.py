@@ -28,6 +28,7 @@ class Sentences:
     window: int | None  # pieces that are read; None where a text may have any length
     prompts: dict[str, str] = field(default_factory=dict)
     default_prompt: str | None = None
+    pools_prompt: bool = True  # whether a prompt is pooled over like the text behind it
     problem: str | None = None  # why it cannot, where it cannot
 
 
@@ -80,6 +81,10 @@ class Models:
         which = f"The model {name!r} is" if name is not None else f"The models here ({listed(self.all)}) are"
         raise Refusal(424, f"{which} {lack}. Ask another one, or serve one that can: polyseme serve MODEL MODEL")
 
+    def any(self, name: str | None) -> Model:
+        """The model of this name, or the first."""
+        return next(iter(self)) if name is None else self.named(name)
+
     def named(self, name: str) -> Model:
         if name not in self.all:
             near = did_you_mean(name[:200], self.all)
@@ -129,8 +134,8 @@ def _sentences(pretrained: Pretrained) -> Sentences:
     window = min(said.get("max_pieces", tokenizer.window), tokenizer.window)
     prompts, default = said.get("prompts", {}), said.get("default_prompt")
     pooling = said.get("pooling", "mean")
-    left_out = prompts.get(default) and said.get("include_prompt") is False
-    if pooling not in ("mean", "cls") or said.get("other_modules") or left_out:
+    pools_prompt = said.get("include_prompt") is not False
+    if pooling not in ("mean", "cls") or said.get("other_modules"):
         problem = f"a model that makes sentence vectors by {said}; only the poolings mean and cls are known here"
-        return Sentences("mean", window, prompts, default, problem)
-    return Sentences(pooling, window, prompts, default)
+        return Sentences("mean", window, prompts, default, pools_prompt, problem)
+    return Sentences(pooling, window, prompts, default, pools_prompt)

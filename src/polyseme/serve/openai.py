@@ -97,7 +97,7 @@ def routes(service: Service) -> APIRouter:
     async def models() -> Response:
         return value({"object": "list", "data": [_facts(model) for model in service.models]})
 
-    @router.get("/models/{name}", responses={200: {"model": ModelFacts}})
+    @router.get("/models/{name:path}", responses={200: {"model": ModelFacts}})
     async def model(name: str) -> Response:
         return value(_facts(service.models.named(name)))
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StrictInt
 from pydantic_core import to_json
 
+from polyseme.adapt.inputs import Inputs
 from polyseme.encoders.encoder import Directions
 from polyseme.lens.fill import MASK
 from polyseme.lens.score import Score
@@ -17,16 +18,15 @@ from polyseme.serve.bodies import JsonRoute
 from polyseme.serve.examples import encoded, examples
 from polyseme.serve.models import Model
 from polyseme.serve.predicting import CLASSIFYING, predict
-from polyseme.serve.refusals import Refusal
-from polyseme.serve.replies import numbers, reply, value
+from polyseme.serve.refusals import PROBLEMS, Refusal
+from polyseme.serve.replies import numbers, reply, shown, value, values
 from polyseme.serve.senses import SensesReply, SensesRequest, senses
-from polyseme.serve.service import Service
-from polyseme.serve.tei import PROBLEMS
+from polyseme.serve.service import Service, Words
 from polyseme.text.words import to_text
 from polyseme.types import Text
 
-Words = Annotated[list[str], Field(fail_fast=True)]
-SplitOrNot = Annotated[list[str | Words], Field(min_length=1, fail_fast=True)]  # texts, or the lists of their words
+WordList = Annotated[list[str], Field(fail_fast=True)]
+SplitOrNot = Annotated[list[str | WordList], Field(min_length=1, fail_fast=True)]  # texts, or the lists of their words
 Which = Literal["top", "mix", "last4", "all"] | StrictInt
 
 
@@ -144,26 +144,31 @@ def routes(service: Service) -> APIRouter:
             if MASK not in text:
                 raise Refusal(422, f"Input {place} has no {MASK}. Write it where a word is wanted.", kind="Validation")
         model = _with_lm(service, body.model)
-        sizes = await _sizes(service, model, body.inputs)
-        costs = [size * text.count(MASK) for size, text in zip(sizes, body.inputs, strict=True)]
+        n_masks = [text.count(MASK) for text in body.inputs]
+        n_ways = 1 if _is_bert(model) else 3  # forward, backward and both
+        n_words = sum(n_masks) * n_ways * body.n
+        service.check_numbers(n_words)
+        sizes = await _sizes(service, request, model, body.inputs)
+        costs = [size * n for size, n in zip(sizes, n_masks, strict=True)]
         found = await service.results(request, model.reading(works.fillings, body.n), body.inputs, costs)
-        return value([[_ways(filling.ways) for filling in fillings] for fillings in found])
+        return await values([[_ways(filling.ways) for filling in fillings] for fillings in found], n_words)
 
     @router.post("/score", responses={200: {"model": list[ScoreOf]}})
     async def score(body: ScoreRequest, request: Request) -> Response:
         model = _with_lm(service, body.model)
-        sizes = await _sizes(service, model, body.inputs)
-        masks_each = model.pretrained.encoder.family == "bert"  # a piece at a time: a text is read once for each
-        costs = [size * size if masks_each else size for size in sizes]
+        sizes = await _sizes(service, request, model, body.inputs)
+        # it masks a piece at a time: a text is read once for each
+        costs = [size * size for size in sizes] if _is_bert(model) else sizes
         work = model.reading(works.scores, body.within_word)
         return value([_score(one) for one in await service.results(request, work, body.inputs, costs)])
 
     @router.post("/tag", responses={200: {"model": list[TagsOf]}})
     async def tag(body: TagRequest, request: Request) -> Response:
         model = _fitted(service, body.model, ("tag",), "not fitted to tags")
+        n_characters = service.check_texts(body.inputs)
+        texts = await service.prepared(request, n_characters, lambda: [to_text(one) for one in body.inputs])
         said = await predict(service, request, model, body.inputs)
-        texts = [to_text(one) for one in body.inputs]
-        return value([{**_shown(text), "tags": one.label} for text, one in zip(texts, said, strict=True)])
+        return value([{**shown(text), "tags": one.label} for text, one in zip(texts, said, strict=True)])
 
     @router.post("/classify", responses={200: {"model": list[ClassOf]}})
     async def classify(body: ClassifyRequest, request: Request) -> Response:
@@ -186,11 +191,9 @@ def routes(service: Service) -> APIRouter:
 
 
 async def _words(service: Service, request: Request, body: WordsRequest) -> Response:
-    model = service.models.find(body.model, lambda model: True, "")
-    texts = await _checked(service, body.inputs)
-    inputs = await service.prepared(_strings(texts), lambda: encoded(model.pretrained, texts))
+    model = service.models.any(body.model)
+    texts, inputs = await _read(service, request, model, body.inputs)
     sizes = inputs.lengths.tolist()
-    service.check_sizes(sizes)
     widths = model.pretrained.encoder.widths
     per_word = sum(widths) if body.layers == "all" else 4 * widths[-1] if body.layers == "last4" else max(widths)
     n_numbers = per_word * sum(len(text.spans) for text in texts)
@@ -202,30 +205,33 @@ async def _words(service: Service, request: Request, body: WordsRequest) -> Resp
 
 def _words_reply(texts: Sequence[Text], found: Sequence[works.Array]) -> bytes:
     rows = [
-        to_json(_shown(text))[:-1] + b',"vectors":' + numbers(vectors) + b"}"
+        to_json(shown(text))[:-1] + b',"vectors":' + numbers(vectors) + b"}"
         for text, vectors in zip(texts, found, strict=True)
     ]
     return b"[" + b",".join(rows) + b"]"
 
 
-async def _checked(service: Service, inputs: Sequence[Any]) -> list[Text]:
-    """The texts with their words, within the limits."""
-    service.check_count(len(inputs))
-    strings = [one if isinstance(one, str) else " ".join(one) for one in inputs]
-    service.check_lengths(strings)
-    return await service.prepared(strings, lambda: [to_text(one) for one in inputs])
+async def _read(service: Service, request: Request, model: Model, given: Sequence[Words]) -> tuple[list[Text], Inputs]:
+    """The texts with their words and as pieces, within the limits."""
+    n_characters = service.check_texts(given)
+
+    def read() -> tuple[list[Text], Inputs]:
+        texts = [to_text(one) for one in given]
+        return texts, encoded(model.pretrained, texts)
+
+    texts, inputs = await service.prepared(request, n_characters, read)
+    service.check_sizes(inputs.lengths.tolist())
+    return texts, inputs
 
 
-async def _sizes(service: Service, model: Model, inputs: Sequence[Any]) -> list[int]:
-    texts = await _checked(service, inputs)
-    found = await service.prepared(_strings(texts), lambda: encoded(model.pretrained, texts))
-    sizes: list[int] = found.lengths.tolist()
-    service.check_sizes(sizes)
+async def _sizes(service: Service, request: Request, model: Model, given: Sequence[Words]) -> list[int]:
+    _, inputs = await _read(service, request, model, given)
+    sizes: list[int] = inputs.lengths.tolist()
     return sizes
 
 
-def _strings(texts: Sequence[Text]) -> list[str]:
-    return [text.string for text in texts]
+def _is_bert(model: Model) -> bool:
+    return model.pretrained.encoder.family == "bert"
 
 
 def _with_lm(service: Service, name: str | None) -> Model:
@@ -234,10 +240,6 @@ def _with_lm(service: Service, name: str | None) -> Model:
 
 def _fitted(service: Service, name: str | None, tasks: Sequence[str], lack: str) -> Model:
     return service.models.find(name, lambda model: model.task in tasks, lack)
-
-
-def _shown(text: Text) -> dict[str, Any]:
-    return {"words": text.words, "spans": text.spans}
 
 
 def _ways(ways: dict[str, list[tuple[str, float]]]) -> dict[str, Any]:

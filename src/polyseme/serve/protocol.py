@@ -16,14 +16,16 @@ _LINGER = 1.0  # seconds in which a client that is cut off may read why
 
 def connections(limits: Limits) -> type[asyncio.Protocol]:
     """The protocol of one server's connections. uvicorn itself has no time limit for a request to come in."""
+    too_large = f"The headers are larger than {limits.head_bytes} bytes."
 
     class Connection(HttpToolsProtocol):
         """uvicorn's, with a clock for each request and each reply, and limits of the head and of their number."""
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
-            self._in_head = self._in_request = self._is_cut = False
-            self._head_bytes = 0
+            self._in_head = self._in_request = self._ended = self._is_cut = False
+            self._n_read = self._n_parsed = 0  # bytes of the head, at the least, by what is read and by what it holds
+            self._last: tuple[int, str] | None = None  # what is to be said behind the answers that are due
             self._late: asyncio.TimerHandle | None = None
             self._stuck: asyncio.TimerHandle | None = None
 
@@ -36,59 +38,85 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._unwatch()
-            self.resume_writing()
+            self._unstick()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if self._is_cut or self.transport.is_closing():
+            if self._is_deaf():
                 return
+            self._ended = False
             super().data_received(data)
-            if self._in_head:
-                self._head_bytes += len(data)
-                if self._head_bytes > limits.head_bytes:
-                    self._cut(431, f"The headers are larger than {limits.head_bytes} bytes.")
+            if self._is_deaf():
+                return
+            if self._in_head and not self._ended:  # else only a part of what was read is of this head
+                self._n_read += len(data)
+            if self._is_too_large():
+                self._cut(431, too_large)
+            elif not (self._in_request or self._owes() or self.timeout_keep_alive_task):
+                self._watch()  # an empty line has ended the time it may be idle
 
         def eof_received(self) -> None:
-            if self._in_request and not self._is_cut:
+            """A client that closes its side has gone, and no answer is sent but to the request it broke off."""
+            if self._in_request and not (self._is_cut or self._owes()):
                 self._cut(400, "The request ended before it was whole. Check its Content-Length.")
+            self._stick()
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
             self._in_head = self._in_request = True
-            self._head_bytes = 0
+            self._n_read = self._n_parsed = 0
             self._watch()
+
+        def on_url(self, url: bytes) -> None:
+            super().on_url(url)
+            self._add(len(url))
 
         def on_header(self, name: bytes, value: bytes) -> None:
             if self._in_head:  # trailers are of no use, and could be without end
                 super().on_header(name, value)
+                self._add(len(name) + len(value) + len(b": \r\n"))
 
         def on_headers_complete(self) -> None:
             self._in_head = False
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
-            self._in_request = False
+            self._in_request, self._ended = False, True
             self._unwatch()
             super().on_message_complete()
 
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.transport.is_closing():
+                self._stick()
+            elif self._last and not self._owes():
+                self._cut(*self._last)
+
+        def send_400_response(self, msg: str) -> None:
+            """What the parser could not read, or was told not to read."""
+            self._cut(*((431, too_large) if self._is_too_large() else (400, msg)))
+
+        def timeout_keep_alive_handler(self) -> None:
+            self._close()
+
         def pause_writing(self) -> None:
             super().pause_writing()
-            if self._stuck is None:
-                self._stuck = self.loop.call_later(limits.receive, self.transport.abort)
+            self._stick()
 
         def resume_writing(self) -> None:
             super().resume_writing()
-            if self._stuck is not None:
-                self._stuck.cancel()
-                self._stuck = None
+            if not self.transport.is_closing():
+                self._unstick()
 
         def shutdown(self) -> None:
             if self._is_cut:
-                self.transport.close()
-            elif self._in_request and not self._is_answering():
+                self._close()
+            elif self._in_request and not self.flow.read_paused:
                 self._cut(503, "The server is about to end, and the request was not whole yet.")
             else:
                 super().shutdown()
+                if self.transport.is_closing():
+                    self._stick()
 
         def _watch(self) -> None:
             if self._late is None:
@@ -99,25 +127,53 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
                 self._late.cancel()
                 self._late = None
 
+        def _stick(self) -> None:
+            """What is written has its time to be taken too, the last of it as well."""
+            if self._stuck is None:
+                self._stuck = self.loop.call_later(limits.receive, self.transport.abort)
+
+        def _unstick(self) -> None:
+            if self._stuck is not None:
+                self._stuck.cancel()
+                self._stuck = None
+
         def _too_slow(self) -> None:
             self._late = None
-            if self._is_answering():  # then it is not this request that is waited for
+            if self._owes() or self.flow.read_paused:  # then it is not this request that is waited for
                 self._watch()
-            else:
+            elif self._in_request:
                 self._cut(408, f"The request did not come in within {limits.receive:g} s.")
+            else:
+                self._close()
 
-        def _is_answering(self) -> bool:
-            """Whether an answer is due to a request before the one that comes in, or we do not read on ourselves."""
-            before = self._in_head and self.cycle is not None and not self.cycle.response_complete
-            return before or self.flow.read_paused
+        def _add(self, n_bytes: int) -> None:
+            self._n_parsed += n_bytes
+            if self._is_too_large():
+                raise ValueError("the head is too large")  # it ends the parsing
+
+        def _is_too_large(self) -> bool:
+            return max(self._n_read, self._n_parsed) > limits.head_bytes
+
+        def _is_deaf(self) -> bool:
+            return self._is_cut or self._last is not None or self.transport.is_closing()
+
+        def _is_own(self) -> bool:
+            """Whether the last cycle is that of the request that comes in."""
+            return self._in_request and not self._in_head
+
+        def _owes(self) -> bool:
+            """Whether an answer is due to a request before the one that comes in."""
+            return bool(self.pipeline) or not (self._is_own() or self.cycle is None or self.cycle.response_complete)
 
         def _cut(self, status: int, message: str) -> None:
-            """Close, and say why where a request is there that has no answer yet."""
+            """Close, and say why, behind the answers to the requests before."""
             self._unwatch()
-            cycle = None if self._in_head else self.cycle
-            answered = cycle is not None and (cycle.response_started or cycle.response_complete)
-            if answered or not (self._in_request or status == 503):
-                self.transport.close()
+            if self._owes():
+                self._last = status, message
+                return
+            cycle = self.cycle if self._is_own() else None
+            if cycle is not None and (cycle.response_started or cycle.response_complete):
+                self._close()
                 return
             if cycle is not None:
                 cycle.disconnected = True
@@ -125,7 +181,11 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
             self._is_cut = True
             self.transport.write(_raw(status, message))
             self.transport.write_eof()  # to close while the client still sends would cost it the answer
-            self.loop.call_later(_LINGER, self.transport.close)
+            self.loop.call_later(_LINGER, self._close)
+
+        def _close(self) -> None:
+            self.transport.close()
+            self._stick()
 
     return Connection
 

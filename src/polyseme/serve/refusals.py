@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from pydantic import BaseModel
 from pydantic_core import to_json
 
 # status: what Text Embeddings Inference calls it, what OpenAI calls it
@@ -26,6 +27,16 @@ _NAMES = {
     503: ("Unhealthy", "server_error"),
     504: ("Overloaded", "server_error"),
 }
+
+
+class ErrorReply(BaseModel):
+    """The shape of an error outside /v1."""
+
+    error: str
+    error_type: str
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorReply}, "5XX": {"model": ErrorReply}}
 
 
 class Refusal(HTTPException):

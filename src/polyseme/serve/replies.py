@@ -11,6 +11,8 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
+from polyseme.types import Text
+
 _AT_ONCE = 20_000  # numbers that are written in a millisecond or two; more go to a thread
 
 
@@ -32,6 +34,16 @@ async def reply(make: Callable[[], bytes], n_numbers: int = 0) -> Response:
     return Response(content, media_type="application/json")
 
 
+async def values(content: Any, n_values: int) -> Response:
+    """Something that may be large: so many strings and numbers."""
+    return await reply(lambda: to_json(content, inf_nan_mode="null"), n_values)
+
+
 def value(content: Any) -> Response:
     """Something small."""
     return Response(to_json(content, inf_nan_mode="null"), media_type="application/json")
+
+
+def shown(text: Text) -> dict[str, Any]:
+    """The words of a text and where they stand."""
+    return {"words": text.words, "spans": text.spans}

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from polyseme.errors import listed
+from polyseme.lens.in_context import directions
 from polyseme.serve import works
 from polyseme.serve.bodies import Strings
 from polyseme.serve.examples import encoded, examples
@@ -27,7 +28,7 @@ class SensesRequest(BaseModel):
 
     word: Annotated[str, Field(min_length=1)]
     inputs: Strings
-    forms: list[str] = []
+    forms: Annotated[list[str], Field(max_length=100, fail_fast=True)] = []
     model: str | None = None
 
 
@@ -47,14 +48,14 @@ class SensesReply(BaseModel):
 
 
 async def senses(service: Service, request: Request, body: SensesRequest) -> Response:
-    service.check_texts(body.inputs)
-    model = service.models.find(body.model, lambda model: True, "")
-    texts = await service.prepared(body.inputs, lambda: [to_text(one) for one in body.inputs])
+    n_characters = service.check_texts(body.inputs)
+    model = service.models.any(body.model)
+    texts = await service.prepared(request, n_characters, lambda: [to_text(one) for one in body.inputs])
     places = _places(texts, {form.casefold() for form in (body.word, *body.forms)})
     n_found = sum(map(len, places))
     n_numbers = n_found * n_found * len(model.pretrained.encoder.widths)
     service.check_numbers(n_numbers)
-    inputs = await service.prepared(body.inputs, lambda: encoded(model.pretrained, texts))
+    inputs = await service.prepared(request, n_characters, lambda: encoded(model.pretrained, texts))
     sizes = inputs.lengths.tolist()
     service.check_sizes(sizes)
     found = await service.results(request, model.reading(works.chosen_words), examples(inputs, places), sizes)
@@ -79,12 +80,10 @@ def _reply(texts: Sequence[Text], places: Sequence[Sequence[int]], found: Sequen
         for number, (text, some) in enumerate(zip(texts, places, strict=True))
         for place in some
     ]
-    layers = [numbers(_cosines(np.concatenate(layer))) for layer in zip(*found, strict=True)]
+    layers = [numbers(_cosines(directions(np.concatenate(layer)))) for layer in zip(*found, strict=True)]
     return b'{"occurrences":%b,"layers":[%b]}' % (to_json(occurrences), b",".join(layers))
 
 
-def _cosines(vectors: Array) -> Array:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = vectors / np.maximum(lengths, 1e-12)
-    cosines: Array = np.clip(directions @ directions.T, -1, 1)
+def _cosines(rows: Array) -> Array:
+    cosines: Array = np.clip(rows @ rows.T, -1, 1)
     return cosines

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
 import uvicorn
@@ -14,6 +16,7 @@ from polyseme.serve.protocol import connections
 from polyseme.serve.service import Service
 
 _LINGER = 0.5  # seconds in which clients that do not know yet are told
+_OTHER_FILES = 64  # that are open beside the connections
 
 
 class Server(uvicorn.Server):
@@ -37,13 +40,37 @@ class Server(uvicorn.Server):
         """For a moment connections are still taken, so that whoever is on the way gets a 503 and not a reset."""
         self.service.draining = True
         await asyncio.sleep(_LINGER)
-        await super().shutdown(sockets)
+        ending = asyncio.ensure_future(super().shutdown(sockets))
+        while not (ending.done() or self.force_exit):
+            await asyncio.wait({ending}, timeout=0.1)
+        if ending.done():
+            await ending
+        # whoever ran the loop waits for the threads of its executor, though nobody waits for what they do
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
 
 
 def serve(app: object, service: Service, host: str, port: int, ready: Callable[[int], None]) -> None:
-    """Until a signal comes; `ready` is told the port once requests are taken."""
+    """Until a signal comes; `ready` is told the port once requests are taken. Threads may still compute afterwards."""
+    allow_files(service.limits.connections + _OTHER_FILES)
     with _listening(host, port, min(2048, 2 * service.limits.connections)) as listening:
         make_server(app, service, ready).run([listening])
+
+
+def allow_files(n_files: int) -> None:
+    """Let the process have so many files open, which every connection is."""
+    try:
+        import resource
+    except ImportError:  # a system without such a limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and n_files > hard:
+        fewer = max(1, hard - _OTHER_FILES)
+        raise Mistake(
+            f"{n_files - _OTHER_FILES} connections want {n_files} open files; this system allows {hard}. "
+            f"Give --connections {fewer}, or raise its limit (ulimit -Hn)."
+        )
+    if soft != resource.RLIM_INFINITY and n_files > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, hard))
 
 
 def make_server(app: object, service: Service, ready: Callable[[int], None]) -> Server:
@@ -68,4 +95,7 @@ def _listening(host: str, port: int, backlog: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=backlog)
     except OSError as error:
-        raise Mistake(f"{host}, port {port}, cannot be listened on: {error.strerror}. Choose another --port.") from None
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise Mistake(
+            f"{host}, port {port}, cannot be listened on: {error.strerror}. Choose another {other}."
+        ) from None

@@ -11,13 +11,13 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from polyseme.serve import works
 from polyseme.serve.bodies import JsonRoute, Strings
-from polyseme.serve.embedding import Asked, embed, read
+from polyseme.serve.embedding import Asked, embed, prompt_of, read
 from polyseme.serve.info import info_of
 from polyseme.serve.models import Model
 from polyseme.serve.pieces import Side
 from polyseme.serve.predicting import CLASSIFYING, predict
-from polyseme.serve.refusals import Refusal
-from polyseme.serve.replies import numbers, reply, value
+from polyseme.serve.refusals import PROBLEMS, Refusal
+from polyseme.serve.replies import numbers, reply, value, values
 from polyseme.serve.service import Service
 from polyseme.serve.tokens import Token, tokens
 from polyseme.types import Prediction
@@ -28,7 +28,7 @@ def _lower(given: Any) -> Any:
 
 
 AnySide = Annotated[Side, BeforeValidator(_lower)]  # Text Embeddings Inference says "Left", huggingface_hub "left"
-Pair = Annotated[list[str], Field(min_length=1, max_length=2)]
+Pair = Annotated[list[str], Field(min_length=1, max_length=2, fail_fast=True)]
 
 
 class Cutting(BaseModel):
@@ -102,14 +102,6 @@ class TokenizeRequest(BaseModel):
     model: str | None = None
 
 
-class ErrorReply(BaseModel):
-    """The shape of an error outside /v1."""
-
-    error: str
-    error_type: str
-
-
-PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": {"model": ErrorReply}, "5XX": {"model": ErrorReply}}
 _VECTORS, _ALL = list[list[float]], list[list[list[float]]]
 
 
@@ -122,7 +114,7 @@ def routes(service: Service) -> APIRouter:
 
     @router.post("/embed_all", responses={200: {"model": _ALL}})
     async def embed_all(body: EmbedAllRequest, request: Request) -> Response:
-        model = any_model(service, body.model)
+        model = service.models.any(body.model)
         texts, asked = _texts(body.inputs), _asked(body)
         work = model.reading(works.piece_vectors)
         found, n_tokens = await read(service, request, model, texts, asked, work, model.width)
@@ -134,7 +126,7 @@ def routes(service: Service) -> APIRouter:
             raise Refusal(413, "raw_scores=true is not known here: scores are probabilities. Leave it out.")
         given, single = _examples(body.inputs)
         model = classifier(service, body.model)
-        said = [chances(one) for one in await predict(service, request, model, given)]
+        said = [chances(one) for one in await predict(service, request, model, given, cut=body.truncate)]
         return value(said[0] if single else said)
 
     @router.post("/similarity", responses={200: {"model": list[float]}})
@@ -142,13 +134,8 @@ def routes(service: Service) -> APIRouter:
         return await similarity_reply(service, request, body)
 
     @router.post("/tokenize", responses={200: {"model": list[list[Token]]}})
-    async def tokenize(body: TokenizeRequest) -> Response:
-        texts = _texts(body.inputs)
-        service.check_texts(texts)
-        model = any_model(service, body.model)
-        found = await service.prepared(texts, lambda: tokens(model, texts, body.add_special_tokens))
-        service.check_sizes([len(row) for row in found])
-        return value(found)
+    async def tokenize(body: TokenizeRequest, request: Request) -> Response:
+        return await _tokenize(service, request, body)
 
     @router.get("/info")
     async def info() -> Response:
@@ -158,7 +145,7 @@ def routes(service: Service) -> APIRouter:
 
 
 async def embed_reply(service: Service, request: Request, body: EmbedRequest) -> Response:
-    model, texts = any_model(service, body.model), _texts(body.inputs)
+    model, texts = service.models.any(body.model), _texts(body.inputs)
     vectors, _ = await embed(service, request, model, texts, _asked(body, body.normalize, body.dimensions))
     return await reply(lambda: numbers(vectors), vectors.size)
 
@@ -168,12 +155,8 @@ async def similarity_reply(service: Service, request: Request, body: SimilarityR
     chosen = body.parameters or SimilarityParameters()
     asked = Asked(True, None, chosen.truncate, chosen.truncation_direction, chosen.prompt_name)
     texts = [body.inputs.source_sentence, *body.inputs.sentences]
-    vectors, _ = await embed(service, request, any_model(service, body.model), texts, asked)
+    vectors, _ = await embed(service, request, service.models.any(body.model), texts, asked)
     return value(np.clip(vectors[1:] @ vectors[0], -1, 1).tolist())
-
-
-def any_model(service: Service, name: str | None) -> Model:
-    return service.models.find(name, lambda model: True, "")
 
 
 def classifier(service: Service, name: str | None) -> Model:
@@ -186,6 +169,18 @@ def chances(said: Prediction) -> list[dict[str, Any]]:
         return [{"score": said.label, "label": "LABEL_0"}]
     ordered = sorted(said.scores.items(), key=lambda pair: -pair[1])
     return [{"score": chance, "label": label} for label, chance in ordered]
+
+
+async def _tokenize(service: Service, request: Request, body: TokenizeRequest) -> Response:
+    model = service.models.any(body.model)
+    texts = [prompt_of(model, body.prompt_name) + text for text in _texts(body.inputs)]
+    n_characters = service.check_texts(texts)
+    found = await service.prepared(request, n_characters, lambda: tokens(model, texts, body.add_special_tokens))
+    sizes = [len(row) for row in found]
+    service.check_sizes(sizes)
+    n_values = sum(sizes) * len(Token.model_fields)
+    service.check_numbers(n_values)
+    return await values(found, n_values)
 
 
 def _texts(inputs: str | list[str]) -> list[str]:

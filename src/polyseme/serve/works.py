@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from polyseme.adapt.fitted import Fitted
+from polyseme.adapt.model import Top
 from polyseme.encoders import Pretrained
 from polyseme.encoders.encoder import Directions
+from polyseme.heads.head import Features
 from polyseme.layers.mix import Layers, choose
 from polyseme.layers.pool import mean, to_words, total
 from polyseme.lens.fill import Filling, fill
@@ -72,10 +74,15 @@ def chosen_words(pretrained: Pretrained, some: Sequence[Example]) -> list[list[A
 
 def predictions(fitted: Fitted, some: Sequence[Example]) -> list[Prediction]:
     """What a fitted model says; `given` is the input as it came."""
-    inputs, encoder, top = joined(some), fitted.pretrained.encoder, fitted.top
-    n_texts = inputs.n_examples * inputs.n_each
-    rows = top.reading.rows(encoder, encoder(inputs.batch), inputs.batch, n_texts)
-    return fitted.kind.predictions(top.head, top.features(rows), [example.given for example in some])
+    features = features_of(fitted, fitted.top, some)
+    return fitted.kind.predictions(fitted.top.head, features, [example.given for example in some])
+
+
+def features_of(fitted: Fitted, top: Top, some: Sequence[Example]) -> Features:
+    """What a head reads of the inputs."""
+    inputs, encoder = joined(some), fitted.pretrained.encoder
+    rows = top.reading.rows(encoder, encoder(inputs.batch), inputs.batch, inputs.n_examples * inputs.n_each)
+    return top.features(rows)
 
 
 def fillings(pretrained: Pretrained, n: int, texts: Sequence[str]) -> list[list[Filling]]:

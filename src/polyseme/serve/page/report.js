@@ -21,10 +21,14 @@ function saved() {
   return [el("p", {}, "Behind a token the report cannot be shown here. Save it, and open the file."), button("Save the report", save), said.line];
 
   async function save() {
-    const response = await answer("/report");
-    if (!response.ok) return said.fail(new Error("The report is not there any more."));
-    const link = el("a", { href: URL.createObjectURL(await response.blob()), download: "report.html" });
-    link.click();
-    return said.say("Saved as report.html.");
+    try {
+      const response = await answer("/report");
+      if (!response.ok) throw new Error("The report is not there any more.");
+      const link = el("a", { href: URL.createObjectURL(await response.blob()), download: "report.html" });
+      link.click();
+      said.say("Saved as report.html.");
+    } catch (error) {
+      said.fail(error);
+    }
   }
 }

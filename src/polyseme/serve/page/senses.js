@@ -5,8 +5,9 @@ import { drawCurve } from "./curve.js";
 import { button, choice, el, freshId, settled, status } from "./dom.js";
 import { drawMap } from "./map.js";
 import { drawMatrix } from "./matrix.js";
-import { holds, sentenceList, shared } from "./sentences.js";
+import { sentenceList, shared } from "./sentences.js";
 import { layerWalk } from "./walk.js";
+import { holds } from "./words.js";
 
 const SENTENCES = [
   ["A", "A crack in the wall let cold air into the kitchen."],
@@ -77,7 +78,7 @@ export function start(tools, served) {
   function changed(rewrite = true) {
     if (rewrite) word.value = state.word;
     list.draw();
-    chips.replaceChildren("Words they share: ", ...shared(state.sentences).map((one) => button(one, () => choose(one), { class: "chip", "aria-pressed": one === state.word.toLocaleLowerCase() })));
+    chips.replaceChildren("Words they share: ", ...shared(state.sentences).map((one) => button(one, () => choose(one), { class: "chip", "aria-pressed": one === state.word.toLowerCase() })));
     compute();
   }
 

@@ -1,20 +1,13 @@
 // The list of sentences: each shows its mark and its words, any of which can be chosen, and can be edited or removed.
 import { button, el } from "./dom.js";
 import { MEANINGS, badge, signOf } from "./marks.js";
-
-const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu;
-
-export const wordsOf = (text) => [...text.matchAll(WORD)].map((match) => match[0]);
-
-export const holds = (text, word) => wordsOf(text).some((one) => same(one, word));
-
-export const same = (one, other) => one.toLocaleLowerCase() === other.toLocaleLowerCase();
+import { holds, matches, same, wordsOf } from "./words.js";
 
 // The words that several sentences have in common, the longest of the most frequent first.
 export function shared(sentences) {
   const counts = new Map();
   for (const { text } of sentences) {
-    for (const word of new Set(wordsOf(text).map((one) => one.toLocaleLowerCase()))) counts.set(word, (counts.get(word) || 0) + 1);
+    for (const word of new Set(wordsOf(text).map((one) => one.toLowerCase()))) counts.set(word, (counts.get(word) || 0) + 1);
   }
   const often = [...counts].filter(([, count]) => count > 1);
   return often.sort(([a, n], [b, m]) => m - n || b.length - a.length).map(([word]) => word).slice(0, 6);
@@ -41,7 +34,7 @@ export function sentenceList(state, changed) {
   function words(text) {
     const parts = [];
     let end = 0;
-    for (const match of text.matchAll(WORD)) {
+    for (const match of matches(text)) {
       parts.push(text.slice(end, match.index));
       const chosen = same(match[0], state.word);
       parts.push(el(chosen ? "mark" : "span", { class: "word", title: `Choose “${match[0]}”`, click: () => choose(match[0]) }, match[0]));
@@ -51,7 +44,7 @@ export function sentenceList(state, changed) {
   }
 
   function choose(word) {
-    state.word = word.toLocaleLowerCase();
+    state.word = word.toLowerCase();
     changed();
   }
 
