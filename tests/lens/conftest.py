@@ -117,5 +117,10 @@ def tiny_bert():
 
 
 @pytest.fixture(scope="session")
+def tiny_elmo():
+    return tiny("elmo")
+
+
+@pytest.fixture(scope="session")
 def tiny_static():
     return tiny("static")
