@@ -180,6 +180,17 @@ def test_the_folder_one_is_in_is_never_replaced(folder):
     assert (folder / "lines.txt").exists()
 
 
+def test_a_negative_number_is_a_value_of_a_list():
+    asked = spread("lens cka c.txt --layers 0 -1 -m a b -n 3".split(), ["--layers", "-m"])
+    assert asked == "lens cka c.txt --layers 0 --layers -1 -m a -m b -n 3".split()
+
+
+def test_a_wrong_number_of_bits_is_told_before_anything_is_read(folder):
+    done = run(folder, "convert", "absent", "out", "--weights", "int4")
+    assert done.returncode == 1
+    assert "weights='int4' is not known" in done.stderr
+
+
 def test_a_value_behind_an_equals_sign_begins_a_list_too():
     assert spread(["pretrain", "--set=a=1", "b=2"], ["--set"]) == ["pretrain", "--set=a=1", "--set", "b=2"]
 

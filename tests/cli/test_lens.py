@@ -10,10 +10,11 @@ import pytest
 import torch
 
 import polyseme
-from polyseme.cli import main
+from polyseme.cli import lens_kinds, main
 from polyseme.encoders.bert import BertEncoder
 from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.bert_heads import BertHeads
+from polyseme.tasks.senses import read_senses
 from polyseme.text.wordpiece import WordPiece
 
 WORDS = (
@@ -69,6 +70,10 @@ def place(tmp_path_factory):
         (place / "blimp" / f"{name}.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     (place / "pairs.txt").write_text("crack\twall\t5\nbank\triver\t8\nspring\tnight\t3\ngood\tbad\t4\n")
     return place
+
+
+def asked(**options):
+    return lens_kinds.Asked(**dict.fromkeys(lens_kinds.Asked._fields) | options)
 
 
 @pytest.fixture
@@ -146,6 +151,9 @@ def test_what_is_wrong_is_said_in_one_line(run, arguments, problem):
         (["cka", "corpus.txt"], "cka compares two models"),
         (["neighbours", "corpus.txt", "--word", "crack"], "neighbours wants --sentence"),
         (["probe", "a", "b", "--test", "dev.conll"], "one file of data is wanted"),
+        (["wic", "wic-train.tsv", "--test", "wic-dev.tsv", "--seed", "0"], "--seed is not for wic"),
+        (["similarity", "pairs.txt", "--n", "4"], "--n is not for similarity"),
+        (["pairs", "blimp", "--field", "text"], "--field is not for pairs"),
     ],
 )
 def test_misuse_is_told_as_such(run, arguments, problem):
@@ -195,6 +203,54 @@ def test_cka_compares_all_layers_of_two_models(run, tmp_path):
         json.loads(line) for line in run("lens", "cka", "corpus.txt", "-m", "bert", "bert/", "--json")[1].splitlines()
     ]
     assert rows[0]["cka"] == pytest.approx(1)
+
+
+def test_layers_are_chosen_from_the_top_too(run):
+    code, out, err = run("lens", "cka", "corpus.txt", "-m", "bert", "other", "--layers", "0", "-1", "--json")
+    assert code == 0, err
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [(row["layer"], row["other_layer"]) for row in rows] == [(0, 0), (0, -1), (-1, 0), (-1, -1)]
+
+
+def test_sets_of_one_name_are_measured_apart(run, tmp_path):
+    for name, score in (("a", 1), ("b", 9)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pairs.txt").write_text(f"crack wall {score}\nbank river 2\nspring night 3\ngood bad 4\n")
+    sets = [tmp_path / name / "pairs.txt" for name in "ab"]
+    rows = [json.loads(line) for line in run("lens", "similarity", *sets, "-m", "glove.txt", "--json")[1].splitlines()]
+    assert [row["set"] for row in rows] == ["a/pairs.txt", "b/pairs.txt"]
+
+
+def test_what_could_not_be_measured_is_null_in_json(run, tmp_path):
+    (tmp_path / "text.txt").write_text("the crack\n\na wall\n")
+    code, out, err = run("lens", "isotropy", tmp_path / "text.txt", "-m", "bert", "--json")
+    assert code == 0, err
+    assert "NaN" not in out
+    assert json.loads(out.splitlines()[0])["self_similarity"] is None
+    assert "nan" not in run("lens", "isotropy", tmp_path / "text.txt", "-m", "bert")[1]
+
+
+def test_a_limit_is_that_many_sentences_whatever_their_length(place, tmp_path):
+    long = "\n\n".join(
+        f"This is number {n} and it goes on {'with more words ' * 15}until it ends ." for n in range(200)
+    )
+    (tmp_path / "long.txt").write_text(long)
+    for limit in (30, 100, 500):
+        texts = lens_kinds._texts(asked(data=[tmp_path / "long.txt"], limit=limit, seed=0, field="text"))
+        assert len(texts) == min(limit, 200)
+    one, other = (lens_kinds._texts(asked(data=[tmp_path / "long.txt"], limit=30, seed=seed)) for seed in (0, 1))
+    assert one != other
+
+
+def test_a_limit_of_senses_is_chosen_by_the_seed(run, monkeypatch, tmp_path):
+    data, seen = tmp_path / "senses.tsv", []
+    data.write_text("word\tsense\ttext\n" + "".join(f"bank\tmoney\tbank number {n}\n" for n in range(40)))
+    monkeypatch.setattr("polyseme.lens.wsd.wsd", lambda model, train, *_: seen.append(train) or [])
+    for seed in (1, 1, 2):
+        run("lens", "wsd", data, "--test", "senses-test.jsonl", "-m", "bert", "--limit", "4", "--seed", seed)
+    assert [len(train) for train in seen] == [4, 4, 4]
+    assert seen[0] == seen[1] != seen[2]
+    assert seen[0] != list(read_senses(data).examples[:4])
 
 
 def test_the_commands_and_the_code_of_their_page_run(run, place, monkeypatch, capsys):

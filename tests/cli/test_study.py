@@ -11,7 +11,8 @@ import time
 import pytest
 from toys import reviews
 
-from polyseme.cli import main, named
+import polyseme
+from polyseme.cli import main
 
 PNG = b"\x89PNG"
 QUICK = ["n_pieces=60", "steps=6", "length=16", "positions=64", "adjacent=false", "encoder.num_hidden_layers=1",
@@ -91,7 +92,7 @@ def test_the_layer_study_reads_each_layer_and_both_mixes(run, corpus, table, tmp
     assert rows[0]["weights"] is None
     assert (tmp_path / "layers" / "study.png").read_bytes().startswith(PNG)
     assert "learned mix" in run(*options, "--fit", "epochs=2", "--seeds", 2)
-    assert named.one(tmp_path / "layers" / "top-seed-0").encoder.widths == (16, 16)  # a fitted model is a model too
+    assert polyseme.load(tmp_path / "layers" / "top-seed-0").encoder.widths == (16, 16)  # a fitted model is a model too
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,12 @@ def test_the_layer_study_reads_each_layer_and_both_mixes(run, corpus, table, tmp
         (["mask-rate", "--corpus", "text.txt", "--rates", "1.5"], 1, "A rate is a share above 0 and at most 1"),
         (["mask-rate", "--corpus", "text.txt", "--recipe", "elmo-tiny"], 1, "which masks nothing"),
         (["mask-rate", "--corpus", "text.txt", "--set", "predict=0.2"], 1, "predict is what this study changes"),
+        (
+            ["layers", "--task", "tag", "--data", "x", "-e", "x", "--fit", "tune=full"],
+            1,
+            "tune is what this study sets",
+        ),
+        (["layers", "--task", "tag", "--data", "x", "-e", "x", "--fit", "seed=3"], 1, "seed is what this study sets"),
     ],
 )
 def test_what_is_wrong_is_told(run, corpus, arguments, wanted, problem):

@@ -1,12 +1,18 @@
+import json
+from dataclasses import replace
+
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from serving import tiny_bert
 
 import polyseme
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
+from polyseme.encoders.static import StaticConfig, StaticEncoder
 from polyseme.errors import BadFile, Mistake
 from polyseme.formats.fewer_bits import smaller, whole
+from polyseme.text.bags import BagTokenizer
 from polyseme.text.characters import CharacterTokenizer
 
 TEXTS = ["A crack in the wall", "He was high on crack"]
@@ -59,3 +65,48 @@ def test_other_formats_and_words_are_refused(elmo, tmp_path):
         polyseme.save(elmo, tmp_path / "x", weights="int4")
     with pytest.raises(Mistake, match="16 bits cannot hold"):
         smaller({"bias": torch.tensor([1e9])}, "float16")
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_8_bits_without_rows_are_refused(shape):
+    with pytest.raises(BadFile, match="8 bits and wants rows"):
+        whole({"x": torch.zeros(shape, dtype=torch.int8), "x.scale": torch.ones(shape)}, "here")
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_what_is_no_number_is_not_rounded(wrong):
+    tensor = torch.ones(64, 64)
+    tensor[3, 5] = wrong
+    with pytest.raises(Mistake, match="weight holds NaN or infinity"):
+        smaller({"weight": tensor}, "int8")
+
+
+def changed(folder, **changes):
+    config = json.loads((folder / "config.json").read_text())
+    config["encoder"] |= changes.pop("encoder", {})
+    (folder / "config.json").write_text(json.dumps(config | changes))
+    return folder
+
+
+def test_an_output_layer_without_its_size_is_refused(elmo, tmp_path):
+    polyseme.save(elmo, tmp_path / "elmo")
+    with pytest.raises(BadFile, match=r"config\.json is damaged: lm is true, yet n_words"):
+        polyseme.load(changed(tmp_path / "elmo", lm=True))
+
+
+@pytest.mark.parametrize("size", [10**17, 10**30])
+def test_sizes_that_no_memory_has_are_refused(tmp_path, size):
+    static = Pretrained(BagTokenizer(("a", "b"), None, True), StaticEncoder(StaticConfig(n_rows=2, width=3)))
+    polyseme.save(static, tmp_path / "static")
+    with pytest.raises(BadFile, match=r"config\.json is damaged: no weights have these sizes"):
+        polyseme.load(changed(tmp_path / "static", encoder={"n_rows": size, "width": size}))
+
+
+def test_a_bert_has_no_more_pieces_than_rows(tmp_path):
+    bert = tiny_bert()
+    longer = replace(bert, tokenizer=bert.tokenizer.with_words(["zebra"]))
+    polyseme.save(longer, tmp_path / "longer", weights="int8")
+    with pytest.raises(BadFile, match=f"vocabulary has {longer.tokenizer.n_pieces} words"):
+        polyseme.load(tmp_path / "longer")
+    polyseme.save(bert, tmp_path / "bert", weights="int8")
+    assert polyseme.load(tmp_path / "bert").encoder.widths == bert.encoder.widths

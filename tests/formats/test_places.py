@@ -26,6 +26,7 @@ def cache(tmp_path, monkeypatch):
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text("abc123")
     (snapshot / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    (snapshot / "model.safetensors").touch()
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     return snapshot
 
@@ -77,6 +78,42 @@ def test_only_a_name_that_says_so_is_asked_of_the_network(cache, monkeypatch):
     with pytest.raises(BadFile, match=r"hub did not give 'someone/other': OSError: no way out$"):
         places.model_path("hub:someone/other")
     assert asked == ["someone/other"]
+
+
+def test_a_model_whose_weights_never_came_is_asked_of_the_hub_again(cache, monkeypatch):
+    class Client:
+        @staticmethod
+        def snapshot_download(name, **options):
+            return f"/fetched/{name}"
+
+    monkeypatch.setattr(hub, "_hub", lambda: Client)
+    (cache / "model.safetensors").unlink()
+    assert hub.all_kept() == {}
+    assert places.model_path("hub:someone/small") == Path("/fetched/someone/small")
+    (cache / "pytorch_model.bin").touch()
+    assert places.model_path("hub:someone/small") == cache
+
+
+@pytest.mark.parametrize("names", [["XDG_CACHE_HOME"], ["XDG_CACHE_HOME", "HF_HOME"], ["HF_HUB_CACHE", "HF_HOME"], []])
+def test_the_environment_moves_the_cache_as_it_moves_the_clients(names, monkeypatch, tmp_path):
+    pytest.importorskip("huggingface_hub")
+    for name in ("XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in names:
+        monkeypatch.setenv(name, str(tmp_path / name))
+    program = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert str(hub._cache()) == done.stdout.strip()
+
+
+def test_a_run_and_a_fitted_model_stand_for_their_encoder(tmp_path):
+    fitted = tmp_path / "run" / "fitted"
+    fitted.mkdir(parents=True)
+    (tmp_path / "run" / "run.json").write_text("{}")
+    with pytest.raises(BadFile, match="a run that has no model yet"):
+        places.model_path(tmp_path / "run")
+    (fitted / "task.json").write_text("{}")
+    assert places.model_path(tmp_path / "run") == places.model_path(fitted) == fitted / "model"
 
 
 def test_a_misspelt_starter_is_guessed(box):

@@ -13,8 +13,9 @@ from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
 from polyseme.encoders.static import StaticConfig, StaticEncoder
 from polyseme.formats import hf_bert
+from polyseme.layers.softmax import Softmax
 from polyseme.text.bags import BagTokenizer
-from polyseme.text.characters import CharacterTokenizer
+from polyseme.text.characters import MARKERS, CharacterTokenizer
 from polyseme.text.marked import MarkedWords
 from polyseme.text.marks import FAKE, SPECIAL
 from polyseme.text.wordpiece import WordPiece
@@ -114,6 +115,21 @@ def any_encoder(request):
 @pytest.fixture(scope="session")
 def tiny_bert():
     return tiny("bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_elmo():
+    return tiny("elmo")
+
+
+@pytest.fixture(scope="session")
+def elmo():
+    """An ELMo with the output layer of its pretraining."""
+    torch.manual_seed(2)
+    vocabulary = (*MARKERS, *ORDINARY)
+    config = ElmoConfig(width=8, cell_width=16, n_highway=1, filters=((1, 4), (2, 8)), n_words=len(vocabulary))
+    tokenizer = CharacterTokenizer(config.max_characters, vocabulary)
+    return Pretrained(tokenizer, ElmoEncoder(config).eval(), {}, Softmax(config.width, config.n_words))
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,7 @@ def test_encoders_are_compared_word_by_word_in_windows(any_encoder, tiny_bert, m
 def test_an_encoder_is_like_itself_and_layers_can_be_chosen(tiny_bert):
     np.testing.assert_allclose(np.diag(cka(tiny_bert, tiny_bert, TEXTS)), 1, atol=1e-5)
     assert cka(tiny_bert, tiny_bert, TEXTS, layers=[0, -1]).shape == (2, 2)
-    with pytest.raises(Mistake, match="layers=9 was asked for"):
+    with pytest.raises(Mistake, match="layer=9 was asked for"):
         cka(tiny_bert, tiny_bert, TEXTS, layers=[9])
 
 

@@ -6,6 +6,7 @@ import torch
 from polyseme.encoders.awd_pair import pair
 from polyseme.errors import Mistake
 from polyseme.lens.fill import fill
+from polyseme.text.characters import MARKERS
 from polyseme.text.marks import FAKE, SPECIAL
 from polyseme.text.words import to_text
 
@@ -116,3 +117,21 @@ def test_a_model_in_training_stays_in_training_and_drops_nothing_here(awd_lstm):
     model.encoder.train()
     assert fill(model, "the film [MASK]") == fill(model, "the film [MASK]")
     assert model.encoder.training
+
+
+def test_an_elmo_fills_from_before_and_behind_and_sees_no_mask(elmo):
+    first, second = fill(elmo, "the [MASK] in [MASK] wall", n=100)
+    batch = elmo.tokenizer.encode([to_text("the zebra in qwerty wall".split())])  # whatever stands there
+    with torch.inference_mode():
+        ahead, back = (elmo.lm(half).softmax(1) for half in elmo.encoder(batch).layers[-1].chunk(2, 1))
+    words = elmo.tokenizer.vocabulary
+    assert dict(first.ways["forward"]) == pytest.approx(
+        {word: float(ahead[1, number]) for number, word in enumerate(words) if word not in MARKERS}, abs=1e-6
+    )
+    assert dict(second.ways["backward"]) == pytest.approx(
+        {word: float(back[5, number]) for number, word in enumerate(words) if word not in MARKERS}, abs=1e-6
+    )
+    products = [
+        dict(first.ways["forward"])[word] * dict(first.ways["backward"])[word] for word, _ in first.ways["both"]
+    ]
+    assert products == sorted(products, reverse=True)

@@ -35,6 +35,10 @@ def test_each_number_is_that_of_the_paper_by_hand(tiny_bert):
         assert found.self_adjusted == pytest.approx(found.self_similarity - found.random)
 
 
+def test_any_whole_number_is_a_seed(tiny_static):
+    assert isotropy(tiny_static, TEXTS, seed=-1) == isotropy(tiny_static, TEXTS, seed=-1)
+
+
 def test_a_static_word_is_always_like_itself(tiny_static):
     (found,) = isotropy(tiny_static, TEXTS)
     assert found.self_similarity == pytest.approx(1)

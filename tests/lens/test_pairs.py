@@ -5,6 +5,7 @@ import pytest
 
 from polyseme.encoders.awd_pair import pair
 from polyseme.errors import Mistake
+from polyseme.lens import pairs as module
 from polyseme.lens.pairs import chosen, minimal_pairs
 from polyseme.lens.score import score
 from polyseme.tasks.minimal_pairs import MinimalPair
@@ -59,3 +60,20 @@ def test_a_few_of_each_paradigm_are_chosen_by_the_seed():
 def test_no_pairs_are_told(bert):
     with pytest.raises(Mistake, match="no pairs"):
         minimal_pairs(bert, [])
+
+
+def test_sentences_that_are_equally_likely_are_not_found_whatever_their_company(awd_lstm, monkeypatch):
+    """Rounding differs between batches: it must not tell two sentences apart."""
+    seen = []
+
+    def rounded(pretrained, texts, within_word):
+        for one in score(pretrained, texts, within_word):
+            seen.append(one.text.string)
+            yield replace(one, nll={way: nll * (1 + 1e-7 * (-1) ** len(seen)) for way, nll in one.nll.items()})
+
+    monkeypatch.setattr(module, "score", rounded)
+    same = [replace(pair, bad=pair.good) for pair in PAIRS]
+    unknown = [replace(pair, good=f"{pair.good} zebra", bad=f"{pair.good} zebro") for pair in PAIRS]
+    for pairs in (same, unknown, [replace(one, good=one.bad, bad=one.good) for one in unknown]):
+        assert minimal_pairs(awd_lstm(), pairs)[-1].accuracy == 0
+    assert seen.count(PAIRS[0].good) == 1  # a sentence is scored once

@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from polyseme.errors import Mistake
+from polyseme.lens import probes as module
 from polyseme.lens.probes import control_tags, probe
 from polyseme.tasks.examples import TaggedWords
 
@@ -57,3 +58,16 @@ def test_one_tag_cannot_be_probed(tiny_static):
     one = [TaggedWords(("the", "wall"), ("X", "X"))]
     with pytest.raises(Mistake, match="All words have the tag"):
         probe(tiny_static, one, one)
+
+
+def test_a_control_task_may_draw_one_tag_for_all_words(tiny_static):
+    words = [TaggedWords(("the", "wall", "was", "red"), ("O", "O", "O", "O"))] * 30
+    found = probe(tiny_static, [*words, TaggedWords(("the", "London"), ("O", "B"))], words)
+    assert len(set(control_tags(["the", "wall", "was", "red", "London"], np.array(["O"] * 121 + ["B"]), 0))) == 1
+    assert found.layers[0].control == 1
+
+
+def test_more_vectors_than_memory_holds_are_refused(tiny_static, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_BYTES", 1000)
+    with pytest.raises(Mistake, match=r"The vectors of 360 words at 1 layers would take.*--limit"):
+        probe(tiny_static, sentences(40, 0), sentences(20, 1))

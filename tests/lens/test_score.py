@@ -110,3 +110,17 @@ def test_an_awd_lstms_scores_are_those_of_its_output_layer(awd_lstm):
 def test_only_bert_masks_within_words(awd_lstm):
     with pytest.raises(Mistake, match="within_word=True is for BERT; this is awd_lstm"):
         next(score(awd_lstm(), ["the"], within_word=True))
+
+
+def test_an_elmos_scores_are_those_of_its_output_layer_both_ways(elmo):
+    texts = ["the crack in the wall .", "", "a zebra"]
+    for text, found in zip(texts, score(elmo, texts), strict=True):
+        batch = elmo.tokenizer.encode([to_text(text)])  # begin, words, end
+        numbers = elmo.tokenizer.numbers(elmo.tokenizer.pieces(batch))
+        with torch.inference_mode():
+            ahead, back = (elmo.lm(half).log_softmax(1) for half in elmo.encoder(batch).layers[-1].chunk(2, 1))
+        last = len(numbers) - 1
+        forward = -sum(float(ahead[place - 1, numbers[place]]) for place in range(1, last + 1))
+        backward = -sum(float(back[place + 1, numbers[place]]) for place in range(last))
+        assert found.nll == {"forward": pytest.approx(forward, abs=1e-4), "backward": pytest.approx(backward, abs=1e-4)}
+        assert (found.n_predicted, found.n_unknown) == (last, text.count("zebra"))

@@ -94,3 +94,28 @@ def test_a_form_that_is_rare_has_the_mean_of_all_taken_off():
     means = form_means(rows, found)
     assert set(means) == {"", "crack"}
     np.testing.assert_allclose(without_forms(rows, found, means)[11], rows[11] - rows.mean(0), atol=1e-6)
+
+
+def test_occurrences_with_one_vector_show_no_senses():
+    rows = np.repeat(directions(np.ones((1, 20))), 30, 0)
+    noise = 1e-7 * np.random.default_rng(0).standard_normal(rows.shape)  # what rounding leaves
+    for same in (rows, (rows + noise).astype(np.float32)):
+        with pytest.raises(Mistake, match="All 30 occurrences have one vector at this layer"):
+            group(same)
+
+
+def test_occurrences_that_coincide_are_grouped_by_their_few_vectors(recwarn):
+    rows, _ = clouds([3])
+    found = group(np.repeat(rows, [20, 10, 5], 0))
+    assert found.n in (2, 3)
+    assert set(found.silhouettes) == {2, 3}
+    assert found.silhouette == found.silhouettes[found.n]
+    assert str(found.n) in found.verdict() or "No sign" in found.verdict()
+    with pytest.raises(Mistake, match=r"4 senses of 35 occurrences cannot be\. Ask for 2 to 3"):
+        group(np.repeat(rows, [20, 10, 5], 0), n_senses=4)
+    assert not recwarn.list
+
+
+def test_any_whole_number_is_a_seed():
+    rows, _ = clouds([30, 30], spread=1.5)
+    assert np.array_equal(group(rows, seed=-1).labels, group(rows, seed=-1).labels)

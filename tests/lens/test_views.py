@@ -61,3 +61,23 @@ def test_pictures_are_drawn_and_whole(tiny_bert, tiny_static, tmp_path):
 def test_what_is_no_picture_is_told_before_the_work(tmp_path):
     with pytest.raises(Mistake, match=r"senses\.gif is no kind of picture"):
         pictures.check_place(tmp_path / "senses.gif")
+
+
+def test_a_layer_without_context_has_no_senses_and_says_so(tiny_elmo):
+    with pytest.raises(Mistake, match="All 12 occurrences have one vector at this layer"):
+        view(tiny_elmo, layer=0)
+    assert view(tiny_elmo, layer=1).grouping is not None
+
+
+def test_a_dollar_is_a_dollar_in_pictures(tiny_bert, tmp_path):
+    pytest.importorskip("matplotlib")
+    text = "It cost $5 { to crack a $10 ^ nut ."
+    paid = View.of("a$b{$", tiny_bert, mentions([text, "the crack"], "crack"))
+    figure = sense_pictures.draw("crack", [paid])
+    (names,) = figure.subfigs[-1].texts
+    assert text.replace("$", r"\$") in names.get_text()
+    pictures.save(figure, tmp_path / "senses.png")
+    rows = [{"model": "$5 {", "name": "$5 { [crack] $", "layer": 0, "cosine": 0.5, "random": 0.1}]
+    pictures.save(pictures.bars(rows, "name", "cosine", "$ { $"), tmp_path / "bars.png")
+    pictures.save(pictures.curves(rows, "cosine", "$ { $", "random"), tmp_path / "curves.png")
+    pictures.save(pictures.heat(np.eye(2), "CKA", "$ { $", "$ { $"), tmp_path / "heat.png")

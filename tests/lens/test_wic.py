@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from polyseme.lens import wic as module
 from polyseme.lens.wic import best_threshold, wic
 from polyseme.tasks.wic import WordInContexts
 
@@ -43,3 +44,12 @@ def test_accuracy_is_that_of_cosines_by_hand(tiny_bert):
             cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
             right += (cosine >= layer.threshold) == pair.same
         assert layer.accuracy == pytest.approx(right / 3)
+
+
+def test_cosines_that_are_neighbours_in_32_bits_are_told_apart(tiny_bert, monkeypatch):
+    below = np.nextafter(np.float32(0.6), np.float32(1))
+    turned = [np.array([[1, 0], [x, 0]], np.float32) for x in (below, np.nextafter(below, np.float32(1)))]
+    monkeypatch.setattr(module, "vectors", lambda *_: [np.concatenate(turned)])
+    monkeypatch.setattr(module, "directions", lambda rows: rows)
+    train = [WordInContexts("a", ("a",), 0, ("a",), 0, same) for same in (False, True)]
+    assert wic(tiny_bert, train, [])[0].learned == 1

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from polyseme.lens.wsd import FIRST, wsd
+from polyseme.tasks.intervals import share
 from polyseme.tasks.senses import Sense, SensedWords
 
 BANK, CRACK = ("bank", "noun"), ("crack", "noun")
@@ -64,3 +65,27 @@ def test_without_an_inventory_new_lemmas_get_no_answer(tiny_bert):
 def test_a_sense_of_several_words_is_their_mean(tiny_static):
     took = SensedWords(("it", "took", "place"), (Sense(1, 3, ("take_place", "verb"), ("take_place%1",)),))
     assert wsd(tiny_static, [took], [took])[0].f1 == 1
+
+
+def test_the_interval_of_f1_stays_within_0_and_1(tiny_bert):
+    test = [*TEST[:1] * 3, TEST[2]]
+    for some in (test, test[:1], test[-1:]):
+        for layer in wsd(tiny_bert, TRAIN[:1], some):
+            assert 0 <= layer.low <= layer.f1 <= layer.high <= 1
+    assert wsd(tiny_bert, TRAIN[:1], test)[0].f1 == pytest.approx(2 * 3 / (4 + 3))
+
+
+def test_one_sentence_has_the_interval_of_its_words(tiny_static):
+    took = SensedWords(("it", "took", "place"), (Sense(1, 3, ("take_place", "verb"), ("take_place%1",)),))
+    (layer,) = wsd(tiny_static, [took], [took])
+    assert (layer.f1, layer.low, layer.high) == pytest.approx(share(1, 1))
+
+
+def test_a_word_without_a_vector_gets_the_first_sense(tiny_static):
+    train = [marked("the zebra", "zebra", BANK, "bank%none"), marked("the bank", "bank", BANK, "bank%shore")]
+    unknown, known = marked("a zebro", "zebro", BANK, "bank%money"), marked("a bank", "bank", BANK, "bank%shore")
+    assert wsd(tiny_static, train, [unknown], INVENTORY)[0].f1 == 1
+    assert wsd(tiny_static, train, [unknown])[0].precision == wsd(tiny_static, train, [unknown])[0].f1 == 0
+    assert wsd(tiny_static, train, [known])[0].f1 == 1
+    only = train[:1]  # a sense whose occurrences all lack a vector is none to be near to
+    assert wsd(tiny_static, only, [marked("a bank", "bank", BANK, "bank%money")], INVENTORY)[0].f1 == 1

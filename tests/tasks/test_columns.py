@@ -64,10 +64,11 @@ def test_the_one_column_left_is_the_label_however_few_rows_there_are(tmp_path):
 def test_a_guess_is_said_with_how_to_choose(tmp_path):
     table = csv_sheet(tmp_path, "review,stars\ngood,5\n")
     assert choose(table, {"text": None, "label": None})[1] == (
-        f"{table.path}: text column 'review', label column 'stars' (guessed; choose with text_column=, label_column=)",
+        f"{table.path}: text column 'review', label column 'stars' "
+        "(guessed; choose with --text or text_column=, --label or label_column=)",
     )
     assert choose(table, {"text": "review", "score": None})[1] == (
-        f"{table.path}: score column 'stars' (guessed; choose with label_column=)",
+        f"{table.path}: score column 'stars' (guessed; choose with --label or label_column=)",
     )
     assert choose(table, {"text": "review", "label": "stars"})[1] == ()
 
@@ -85,7 +86,7 @@ def test_a_column_that_is_not_there_names_its_neighbour_and_the_others(tmp_path)
 
 
 def test_one_column_for_two_things_is_refused(tmp_path):
-    with pytest.raises(Mistake, match="text_column='text', label_column='text'"):
+    with pytest.raises(Mistake, match="two things: text 'text', label 'text'"):
         choose(csv_sheet(tmp_path, "text,label\na,b\n"), {"text": "text", "label": "text"})
 
 
@@ -112,8 +113,13 @@ def test_pairs_are_not_taken_for_single_texts(tmp_path):
 @pytest.mark.parametrize(
     "columns, rows, role, problem",
     [
-        (["text"], [["a"]], "label", "no column looks like the label; there are 'text'. Choose it with label_column="),
-        (["text", "wert"], [["a", 0.5], ["b", 1]], "label", "ask for target='score'"),
+        (
+            ["text"],
+            [["a"]],
+            "label",
+            "no column looks like the label; there are 'text'. Choose it with --label or label_column=",
+        ),
+        (["text", "wert"], [["a", 0.5], ["b", 1]], "label", "take the task regress, or target='score'"),
         (["text", "x", "y"], [["a", 1, 2], ["b", 3, 4]], "score", "no column looks like the score"),
         (["label"], [["a"]], "text", "no column looks like the text.*text_column="),
     ],

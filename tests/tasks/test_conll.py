@@ -32,8 +32,8 @@ def test_columns_of_conll_2003_give_the_last_one_as_it_stands(tmp_path):
     )
     assert dataset.lines == (3, 7)
     assert dataset.said == (
-        f"{dataset.path}: 4 CoNLL columns, tags in column 'ner' (guessed; choose with tag_column=)",
-        f"{dataset.path}: the tags mark spans in IOB1 (guessed; choose with scheme=)",
+        f"{dataset.path}: 4 CoNLL columns, tags in column 'ner' (guessed; choose with --label or tag_column=)",
+        f"{dataset.path}: the tags mark spans in IOB1 (guessed; in Python choose with scheme=)",
     )
 
 
@@ -54,7 +54,8 @@ def test_conll_u_is_noticed_and_its_ranges_and_empty_nodes_are_left_out(tmp_path
     )
     assert read_tagged(path, tag_column="xpos").examples[0].tags == ("VM", "PP", "NC")
     assert read_tagged(path, word_column="lemma").examples[0].words == ("ir", "nosotros", "mar")
-    assert read_tagged(path).said == (f"{path}: CoNLL-U, tags in column 'upos' (guessed; choose with tag_column=)",)
+    (said,) = read_tagged(path).said
+    assert said == f"{path}: CoNLL-U, tags in column 'upos' (guessed; choose with --label or tag_column=)"
 
 
 def test_words_may_hold_spaces_where_tabs_part_the_columns(tmp_path):

@@ -35,7 +35,7 @@ def test_the_delimiter_is_found(tmp_path, name, content, delimiter):
 def test_a_delimiter_that_is_not_that_of_the_suffix_is_said(tmp_path):
     path = write(tmp_path, "text;label\na;b\n")
     assert sniff(path, None, True)[1] == [
-        f"{path}: its fields are parted by semicolons, not commas (choose with delimiter=)"
+        f"{path}: its fields are parted by semicolons, not commas (in Python choose with delimiter=)"
     ]
     assert sniff(write(tmp_path, "text,label\na,b\n", "b.csv"), None, True)[1] == []
     assert sniff(write(tmp_path, "text;label\na;b\n", "a.txt"), None, True)[1] == []

@@ -32,3 +32,11 @@ def test_few_pairs_tell_nothing_of_a_correlation():
     assert correlation(0.5, 3) == (0.5, -1, 1)
     wide, narrow = correlation(0.5, 10), correlation(0.5, 1000)
     assert wide.low < narrow.low < 0.5 < narrow.high < wide.high
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_perfect_order_of_few_pairs_is_not_certain(sign):
+    few, many = correlation(sign * 1.0, 4), correlation(sign * 1.0, 1000)
+    ends = sorted([sign * few.low, sign * few.high])
+    assert ends[0] < 0.5 < ends[1] == 1
+    assert min(sign * many.low, sign * many.high) > 0.99

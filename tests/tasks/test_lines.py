@@ -144,3 +144,16 @@ def test_a_file_too_large_to_be_read_whole_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "_LARGEST", 5)
     with pytest.raises(BadData, match="Cut it up"):
         whole_text(path)
+
+
+def test_a_file_that_is_read_whole_may_be_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "_LONGEST", 1000)
+    monkeypatch.setattr(lines, "_CHUNK", 100)
+    path = tmp_path / "a.json"
+    path.write_text("[" + "0, " * 1000 + "0]")
+    assert whole_text(path) == path.read_text()
+    with pytest.raises(BadData, match="the line is longer than"):
+        list(numbered_lines(path))
+    monkeypatch.setattr(lines, "_LARGEST", 1000)
+    with pytest.raises(BadData, match="the line is longer than"):
+        whole_text(path)

@@ -55,7 +55,7 @@ def test_the_senses_that_come_along_read():
     "row, problem",
     [
         ({"words": ["a"], "senses": [{**SENSE, "start": 1}]}, "line 1, column 'senses': the words from 1 to 2 of 1"),
-        ({"words": ["a", "b"], "senses": [{**SENSE, "keys": []}]}, "a key there must be"),
+        ({"words": ["a", "b"], "senses": [{**SENSE, "keys": []}]}, "a list of them, not empty"),
         ({"words": ["a", "b"], "senses": [{"start": 0}]}, "'end' is not there"),
         ({"words": ["a", "b"], "senses": None}, "found None; wanted a list of senses"),
         ({"words": [], "senses": []}, "column 'words': found .*wanted a list of words"),
@@ -71,3 +71,10 @@ def test_a_lemma_that_stands_twice_in_the_inventory_is_told(tmp_path):
     lemma = {"lemma": "go", "pos": "verb", "keys": ["go%1"]}
     with pytest.raises(BadData, match=r"line 2, column 'lemma': 'go' \(verb\) stands there twice"):
         read_inventory(write(tmp_path / "i.jsonl", lemma, lemma))
+
+
+def test_keys_that_are_no_list_are_refused(tmp_path):
+    sense = {"start": 1, "end": 2, "lemma": "bank", "pos": "noun", "keys": "bank%1"}
+    (tmp_path / "a.jsonl").write_text(json.dumps({"words": ["a", "bank"], "senses": [sense]}) + "\n")
+    with pytest.raises(BadData, match="a list of them, not empty, as keys"):
+        read_senses(tmp_path / "a.jsonl")

@@ -127,14 +127,15 @@ def test_texts_and_labels_are_read_from_each_format(tmp_path):
         assert dataset.path == path
         assert dataset.label_column == "stars"
         assert dataset.said == (
-            f"{path}: text column 'review', label column 'stars' (guessed; choose with text_column=, label_column=)",
+            f"{path}: text column 'review', label column 'stars' "
+            "(guessed; choose with --text or text_column=, --label or label_column=)",
         )
 
 
 def test_what_was_guessed_about_the_format_is_said_too(tmp_path):
     said = read_texts(write(tmp_path, "text;label\na;b\n"), text_column="text", label_column="label").said
     assert [sentence.split(": ")[1] for sentence in said] == [
-        "its fields are parted by semicolons, not commas (choose with delimiter=)"
+        "its fields are parted by semicolons, not commas (in Python choose with delimiter=)"
     ]
 
 

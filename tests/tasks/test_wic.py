@@ -43,3 +43,10 @@ def test_a_column_that_is_absent_is_named(tmp_path):
     (tmp_path / "wic.tsv").write_text("word\ttext_a\ttext_b\tlabel\nx\ty\tz\tsame\n")
     with pytest.raises(BadData, match=r"there is no column 'index_a'.* WiC has word, index_a"):
         read_wic(tmp_path / "wic.tsv")
+
+
+def test_a_place_of_endless_digits_is_told(tmp_path):
+    row = f"x\t{'1' * 5000}\t0\ta x\tx a\tT\n"
+    (tmp_path / "a.tsv").write_text("word\tindex_a\tindex_b\ttext_a\ttext_b\tlabel\n" + row)
+    with pytest.raises(BadData, match="wanted a whole number from 0"):
+        read_wic(tmp_path / "a.tsv")

@@ -55,7 +55,7 @@ def spread(arguments: Sequence[str], lists: Sequence[str]) -> list[str]:
     out: list[str] = []
     current: str | None = None
     for place, word in enumerate(arguments):
-        if word.startswith("-") and len(word) > 1:
+        if word.startswith("-") and word[1:] and not word[1].isdigit():  # -1 is a value
             name = word.partition("=")[0]
             current = name if name in lists else None
         elif current and arguments[place - 1] != current:

@@ -14,8 +14,10 @@ def run(
 ) -> None:
     """Write a model of any format as a folder of ours, or as another format."""
     from polyseme.formats import format_named, load, save
+    from polyseme.formats.fewer_bits import check
 
+    check(weights)  # a wrong name is told before a large file is read
     if to is not None:
-        format_named(to)  # a wrong name is told before a large file is read
+        format_named(to)
     save(load(source), target, format=to, force=force, weights=weights)
     print(target)

@@ -32,13 +32,13 @@ def run(
     word: str | None = typer.Option(None, help="neighbours: the word."),
     sentence: str | None = typer.Option(None, help="neighbours: the sentence it stands in."),
     layer: int | None = typer.Option(None, help="neighbours: the layer; else the top."),
-    layers: list[int] = typer.Option([], "--layers", help="cka: the layers to compare; else all."),
+    layers: list[int] = typer.Option([], "--layers", help="cka: the layers to compare, such as 0 -1; else all."),
     limit: int | None = typer.Option(None, min=1, help="Sentences, or pairs a paradigm, chosen by the seed."),
     lower: bool = typer.Option(False, "--lower", help="pairs: in small letters, for models that know no others."),
     within_word: bool = typer.Option(False, "--within-word", help="pairs, BERT: as for score."),
-    n: int = typer.Option(10, "--n", "-n", min=1, help="neighbours: how many."),
-    seed: int = typer.Option(0, help="The seed of everything random."),
-    field: str = typer.Option("text", help="Where jsonl and parquet hold the text."),
+    n: int | None = typer.Option(None, "--n", "-n", min=1, help="neighbours: how many; else 10."),
+    seed: int | None = typer.Option(None, help="The seed of everything random; else 0."),
+    field: str | None = typer.Option(None, help="Where jsonl and parquet hold the text; else in text."),
     out: Path | None = typer.Option(None, "--out", "-o", help="A picture: .png, .svg or .pdf."),
     force: bool = typer.Option(False, "--force", help="Overwrite what is there."),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON line a row."),
@@ -59,13 +59,14 @@ def run(
             stages.say(line)
     if out:
         pictures.save(result.picture(), out, force)
-    for row in result.rows:
-        if as_json:
+    rows = [{name: None if value != value else value for name, value in row.items()} for row in result.rows]  # no NaN
+    if as_json:
+        for row in rows:
             print(json.dumps(row, ensure_ascii=False))
-    if not as_json:
-        print(table(result.rows))
-        if out:
-            print(out)
+        return
+    print(table(rows))
+    if out:
+        print(out)
 
 
 run.__doc__ = f"{run.__doc__}\n\n\b\n" + "\n".join(f"{kind:<11} {purpose}" for kind, purpose in KINDS.items())

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import typer
 
+from polyseme.cli import named
 from polyseme.cli.lens import KINDS
 from polyseme.cli.progress import Stages
 from polyseme.encoders import Pretrained
@@ -21,7 +22,7 @@ Models = Iterator[tuple[str, Pretrained]]
 Row = dict[str, Any]
 
 _PROBED, _READ = 1500, 1000  # sentences, where no limit is given
-_CHARACTERS = 200  # a sentence has at most, when a corpus is sampled
+_NEAREST = 10
 
 
 class Asked(NamedTuple):
@@ -38,9 +39,18 @@ class Asked(NamedTuple):
     limit: int | None
     lower: bool
     within_word: bool
-    n: int
-    seed: int
-    field: str
+    n: int | None
+    seed: int | None
+    field: str | None
+
+    def some(self, examples: Sequence[Any], usual: int | None = None) -> list[Any]:
+        """As many as --limit or as usual, chosen by the seed, in the order they come."""
+        from polyseme.text.order import shuffled
+
+        limit, n = self.limit or usual, len(examples)
+        if limit is None or limit >= n:
+            return list(examples)
+        return [examples[place] for place in sorted(shuffled(np.arange(limit), n, self.seed or 0, 0).tolist())]
 
 
 @dataclass(frozen=True)
@@ -57,9 +67,9 @@ def chosen(kind: str, asked: Asked, n_models: int) -> Callable[[Asked, Models, S
     if kind not in KINDS:
         raise Mistake(f"There is no kind {kind!r}; there are {', '.join(KINDS)}.{did_you_mean(kind, KINDS)}")
     measure, taken, wanted = _MEASURES[kind]
-    for name in _OWN:
+    for name in Asked._fields[1:]:
         value, option = getattr(asked, name), f"--{name.replace('_', '-')}"
-        given = value is not None and value is not False and value != []  # layer 0 is one
+        given = value is not None and value is not False and value != []  # layer 0 is one, and seed 0
         if given and name not in (*taken, *wanted):
             raise typer.BadParameter(f"{option} is not for {kind}")
         if not given and name in wanted:
@@ -84,7 +94,7 @@ def _wsd(asked: Asked, models: Models, stages: Stages) -> Result:
     from polyseme.tasks.senses import read_inventory, read_senses
 
     assert asked.test is not None
-    train, test = read_senses(_one(asked)).examples[: asked.limit], read_senses(asked.test).examples
+    train, test = asked.some(read_senses(_one(asked)).examples), read_senses(asked.test).examples
     inventory = read_inventory(asked.inventory) if asked.inventory else None
     rows = [_named(name, row) for name, model in models for row in wsd(model, train, test, inventory, stages.of(name))]
     said = [] if inventory else ["Without --inventory, words whose lemma is new get no answer"]
@@ -97,10 +107,10 @@ def _probe(asked: Asked, models: Models, stages: Stages) -> Result:
 
     assert asked.test is not None
     read = [read_tagged(path, tag_column=asked.label, scheme="plain") for path in (_one(asked), asked.test)]
-    train, test = (_sample(one.examples, asked.limit or _PROBED, asked.seed) for one in read)
+    train, test = (asked.some(one.examples, _PROBED) for one in read)
     said, rows = [*read[0].said], []
     for name, model in models:
-        found = probe(model, train, test, asked.seed, tell=stages.of(name))
+        found = probe(model, train, test, asked.seed or 0, tell=stages.of(name))
         rows += [_named(name, row) for row in found.layers]
         said.append(
             f"{name}: learned from {found.n_train:,} words, measured on {found.n_test:,}; each word's most frequent "
@@ -114,8 +124,8 @@ def _probe(asked: Asked, models: Models, stages: Stages) -> Result:
 def _isotropy(asked: Asked, models: Models, stages: Stages) -> Result:
     from polyseme.lens.isotropy import isotropy
 
-    texts = _texts(asked)
-    rows = [_named(name, row) for name, model in models for row in isotropy(model, texts, asked.seed, stages.of(name))]
+    texts, seed = _texts(asked), asked.seed or 0
+    rows = [_named(name, row) for name, model in models for row in isotropy(model, texts, seed, stages.of(name))]
     return Result(rows, lambda: pictures.curves(rows, "self_similarity", "A word with itself elsewhere", "random"))
 
 
@@ -140,7 +150,8 @@ def _pairs(asked: Asked, models: Models, stages: Stages) -> Result:
     from polyseme.lens.pairs import minimal_pairs
     from polyseme.tasks.minimal_pairs import read_minimal_pairs
 
-    pairs = some([pair for path in asked.data for pair in read_minimal_pairs(path).examples], asked.limit, asked.seed)
+    every = [pair for path in asked.data for pair in read_minimal_pairs(path).examples]
+    pairs = some(every, asked.limit, asked.seed or 0)
     if asked.lower:
         pairs = [replace(pair, good=pair.good.lower(), bad=pair.bad.lower()) for pair in pairs]
     rows = []
@@ -159,7 +170,7 @@ def _similarity(asked: Asked, models: Models, stages: Stages) -> Result:
     from polyseme.lens.similarity import similarity
     from polyseme.tasks.word_pairs import read_word_pairs
 
-    sets = {path.name: read_word_pairs(path) for path in asked.data}
+    sets = dict(zip(named.names(asked.data), map(read_word_pairs, asked.data), strict=True))
     rows = [
         {"set": name, **_named(of, row)}
         for of, model in models
@@ -181,7 +192,7 @@ def _neighbours(asked: Asked, models: Models, stages: Stages) -> Result:
     layer = -1 if asked.layer is None else asked.layer
     rows: list[Row] = []
     for name, model in models:
-        for near in nearest_words(model, mention, texts, layer, asked.n, stages.of(name)):
+        for near in nearest_words(model, mention, texts, layer, asked.n or _NEAREST, stages.of(name)):
             before, word, behind = near.mention.in_context()
             rows.append({"model": name, "cosine": near.cosine, "before": before, "word": word, "behind": behind})
     shown = [{**row, "name": f"{row['before'][-20:]}[{row['word']}]{row['behind'][:20]}"} for row in rows]
@@ -198,32 +209,23 @@ def _one(asked: Asked) -> Path:
 def _texts(asked: Asked) -> list[Text]:
     from polyseme.lens.contexts import sampled
 
-    limit = asked.limit or _READ
-    found = sampled(asked.data, limit * _CHARACTERS, asked.field)
-    return list(_sample(found, limit, asked.seed))
-
-
-def _sample(examples: Sequence[Any], limit: int, seed: int) -> list[Any]:
-    from polyseme.text.order import shuffled
-
-    if limit >= len(examples):
-        return list(examples)
-    return [examples[place] for place in sorted(shuffled(np.arange(limit), len(examples), seed, 0).tolist())]
+    return asked.some(sampled(asked.data, asked.limit or _READ, asked.seed or 0, asked.field or "text"), _READ)
 
 
 def _named(name: str, row: Any) -> Row:
     return {"model": name, **asdict(row)}
 
 
+_OF_TEXT = ("limit", "seed", "field")
+
 # what measures a kind, the options it may have and those it must have
 _MEASURES: dict[str, tuple[Callable[[Asked, Models, Stages], Result], tuple[str, ...], tuple[str, ...]]] = {
     "wic": (_wic, (), ("test",)),
-    "wsd": (_wsd, ("inventory", "limit"), ("test",)),
-    "probe": (_probe, ("label", "limit"), ("test",)),
-    "isotropy": (_isotropy, ("limit",), ()),
-    "cka": (_cka, ("layers", "limit"), ()),
-    "pairs": (_pairs, ("limit", "lower", "within_word"), ()),
+    "wsd": (_wsd, ("inventory", "limit", "seed"), ("test",)),
+    "probe": (_probe, ("label", "limit", "seed"), ("test",)),
+    "isotropy": (_isotropy, _OF_TEXT, ()),
+    "cka": (_cka, ("layers", *_OF_TEXT), ()),
+    "pairs": (_pairs, ("limit", "seed", "lower", "within_word"), ()),
     "similarity": (_similarity, (), ()),
-    "neighbours": (_neighbours, ("layer", "limit"), ("word", "sentence")),
+    "neighbours": (_neighbours, ("layer", "n", *_OF_TEXT), ("word", "sentence")),
 }
-_OWN = ("test", "inventory", "label", "word", "sentence", "layer", "layers", "limit", "lower", "within_word")

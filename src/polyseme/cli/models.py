@@ -28,14 +28,14 @@ def run(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> No
 
 def _facts(name: str, path: Path, where: str) -> dict[str, Any]:
     """Without loading it; the files of the hub's cache are links."""
-    config = _json(path / "config.json")
+    config, scores = _json(path / "config.json"), _json(path / "polyseme.json").get("metrics")
     files = [file for file in path.rglob("*") if file.is_file()]
     return {
         "name": name,
         "family": config.get("family") or config.get("model_type") or "?",
         "megabytes": round(sum(file.stat().st_size for file in files) / 1e6, 1),
         "where": where,
-        "scores": _json(path / "polyseme.json").get("metrics", {}),
+        "scores": scores if isinstance(scores, dict) else {},
         "path": str(path),
     }
 
@@ -56,6 +56,7 @@ def _show(found: list[dict[str, Any]]) -> None:
     for title in ("name", "family", "MB", "where", "scores"):
         table.add_column(title, justify="right" if title == "MB" else "left", overflow="fold")
     for one in found:
-        scores = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in one["scores"].items())
+        numbers = {key: value for key, value in one["scores"].items() if isinstance(value, int | float)}
+        scores = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in numbers.items())
         table.add_row(one["name"], one["family"], f"{one['megabytes']:.1f}", one["where"], scores)
     Console().print(table if found else "None yet.")

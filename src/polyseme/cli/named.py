@@ -11,16 +11,11 @@ if TYPE_CHECKING:
 
 
 def each(paths: Sequence[Path]) -> Iterator[tuple[str, Pretrained]]:
-    """One after another, so that one at a time is in memory; the encoder of a fitted model stands for itself."""
-    for name, path in zip(names(paths), paths, strict=True):
-        yield name, one(path)
-
-
-def one(path: Path) -> Pretrained:
-    from polyseme.adapt.folder import fitted_path, is_fitted
+    """One after another, so that one at a time is in memory."""
     from polyseme.formats import load
 
-    return load(fitted_path(path) / "model" if is_fitted(path) else path)
+    for name, path in zip(names(paths), paths, strict=True):
+        yield name, load(path)
 
 
 def names(paths: Sequence[Path]) -> list[str]:

@@ -23,20 +23,23 @@ def run(
     from polyseme.tasks.reading import Columns
 
     fitted, task = load_fitted(model)
-    inputs = _inputs(task, data, Columns(text, text_a, text_b))
     with Stages() as stages:
+        inputs = _inputs(task, data, Columns(text, text_a, text_b), stages)
         for number, one in enumerate(fitted.stream(inputs), 1):
             print(_line(inputs[number - 1], one, task, as_json))
             stages.show("Predicting", number, len(inputs))
 
 
-def _inputs(task: str, data: Path, columns: Any) -> list[Any]:
+def _inputs(task: str, data: Path, columns: Any, stages: Any) -> list[Any]:
     from polyseme.cli.embed import read_lines
     from polyseme.tasks.reading import read
 
     if task in ("classify", "regress", "tag") and (str(data) == "-" or (data.suffix == ".txt" and task != "tag")):
         return [line for line in read_lines(data) if line.strip()]
-    return read(task, data, columns, labelled=False).inputs
+    found = read(task, data, columns, labelled=False)
+    for line in found.said:
+        stages.say(line)
+    return found.inputs
 
 
 def _line(given: Any, said: Any, task: str, as_json: bool) -> str:

@@ -132,4 +132,8 @@ class Block(nn.Module):
         return normed
 
 
-FAMILY = Family("bert", BertConfig, BertEncoder, WordPiece, BertHeads)
+def _n_rows(tokenizer: WordPiece, config: BertConfig) -> tuple[int, int]:
+    return max(tokenizer.n_pieces, config.vocab_size), config.vocab_size  # released tables may have rows to spare
+
+
+FAMILY = Family("bert", BertConfig, BertEncoder, WordPiece, BertHeads, _n_rows)

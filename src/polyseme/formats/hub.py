@@ -10,7 +10,8 @@ from typing import Any
 from polyseme.errors import BadFile, MissingExtra
 
 PREFIX = "hub:"  # only a name that begins so is ever asked of the network
-_WANTED = ["*.json", "*.safetensors", "*.bin", "vocab.txt", "1_Pooling/*"]
+_WEIGHTS = ["*.safetensors", "*.bin"]
+_WANTED = ["*.json", *_WEIGHTS, "vocab.txt", "1_Pooling/*"]
 
 
 def fetched(name: str) -> Path:
@@ -30,7 +31,7 @@ def kept(name: str) -> Path | None:
 
 
 def all_kept() -> dict[str, Path]:
-    """Every model in the hub's cache that has a config.json, by name."""
+    """Every model in the hub's cache that can be read, by name."""
     return dict(sorted(_cached()))
 
 
@@ -38,13 +39,19 @@ def _cached() -> Iterator[tuple[str, Path]]:
     for place in _cache().glob("models--*/refs/main"):
         folder = place.parent.parent
         snapshot = folder / "snapshots" / place.read_text().strip()
-        if (snapshot / "config.json").is_file():
+        if (snapshot / "config.json").is_file() and _has_weights(snapshot):
             yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
+
+
+def _has_weights(snapshot: Path) -> bool:
+    """Other programs, and fetching that was broken off, leave a part of the files."""
+    return any(any(snapshot.glob(pattern)) for pattern in _WEIGHTS)
 
 
 def _cache() -> Path:
     """Where the hub's own client keeps what it has brought."""
-    home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
+    caches = os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")
+    home = Path(os.environ.get("HF_HOME", Path(caches) / "huggingface"))
     return Path(os.environ.get("HF_HUB_CACHE", home / "hub")).expanduser()
 
 

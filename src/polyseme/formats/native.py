@@ -8,8 +8,9 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import nn
 
-from polyseme.encoders import Family, Pretrained, family
+from polyseme.encoders import Encoder, Family, Pretrained, family
 from polyseme.errors import BadFile, listed
 from polyseme.files import write_file
 from polyseme.formats import provenance
@@ -43,9 +44,7 @@ def read(path: Path) -> Pretrained:
     config, source = _config(path), str(path / "model.safetensors")
     kind = family(config.family)
     settings = _settings(kind, config, path)
-    with torch.device("meta"):
-        encoder = kind.encoder(settings)
-        lm = kind.lm(settings) if config.lm and kind.lm else None
+    encoder, lm = _modules(kind, settings, config.lm, path / "config.json")
     tokenizer = kind.tokenizer.read(path)
     n_named, n_there = kind.n_wanted(tokenizer, settings) if kind.n_wanted else (0, 0)
     if n_named != n_there:
@@ -75,6 +74,17 @@ def write(pretrained: Pretrained, path: Path, weights: Weights = "float32") -> N
     save_file(smaller(tensors, weights), path / "model.safetensors")
     pretrained.tokenizer.write(path)
     provenance.write(pretrained.provenance, path)
+
+
+def _modules(kind: Family, settings: BaseModel, lm: bool, path: Path) -> tuple[Encoder, nn.Module | None]:
+    """Without memory; what the file holds is put into them."""
+    if lm and getattr(settings, "n_words", 0) is None:
+        raise BadFile(f"{path} is damaged: lm is true, yet n_words, the size of that output layer, is absent.")
+    try:
+        with torch.device("meta"):
+            return kind.encoder(settings), kind.lm(settings) if lm and kind.lm else None
+    except (RuntimeError, TypeError):  # torch counts no further
+        raise BadFile(f"{path} is damaged: no weights have these sizes. Copy it again.") from None
 
 
 def _settings(kind: Family, config: NativeConfig, path: Path) -> BaseModel:

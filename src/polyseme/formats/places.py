@@ -8,7 +8,7 @@ from polyseme.starters import starters
 
 
 def model_path(name: str | Path) -> Path:
-    """A path stands for itself, the folder of a pretraining run for the model in it; then names are looked up."""
+    """A path stands for itself, a run's folder or a fitted model for the encoder in it; then names are looked up."""
     path, text = Path(name), str(name)
     if path.exists() or is_prefix(path):
         return _of_run(path)
@@ -26,10 +26,13 @@ def is_prefix(path: Path) -> bool:
 
 
 def _of_run(path: Path) -> Path:
+    for fitted in (path / "fitted", path):
+        if (fitted / "task.json").is_file():
+            return fitted / "model"
     if not (path / "run.json").is_file():
         return path
     if not (path / "model").is_dir():
-        raise BadFile(f"{path} is a run that has no model yet. Give the same pretrain command again to finish it.")
+        raise BadFile(f"{path} is a run that has no model yet. Give the same command again to finish it.")
     return path / "model"
 
 

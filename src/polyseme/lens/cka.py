@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
-from polyseme.lens.in_context import Array, Tell, silent, vectors, words_of
+from polyseme.lens.in_context import Array, Tell, layer_number, silent, vectors, words_of
 from polyseme.types import Text
 
 Matrix = NDArray[np.float64]
@@ -83,14 +83,9 @@ def _norm(matrix: Matrix) -> float:
 
 
 def _chosen(pretrained: Pretrained, layers: Sequence[int] | None) -> list[int]:
-    n = len(pretrained.encoder.widths)
     if layers is None:
-        return list(range(n))
-    if wrong := [number for number in layers if not -n <= number < n]:
-        raise Mistake(
-            f"layers={wrong[0]} was asked for; this encoder has {n} layers, 0 (context-free) to {n - 1} (top)."
-        )
-    return [number % n for number in layers]
+        return list(range(len(pretrained.encoder.widths)))
+    return [layer_number(pretrained, number) for number in layers]
 
 
 def _refuse_too_many(ours: Sequence[int], theirs: Sequence[int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,11 +12,11 @@ import numpy as np
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
-from polyseme.lens.in_context import Tell, directions, silent, stream, words_of
+from polyseme.lens.in_context import Tell, directions, layer_number, silent, stream, words_of
 from polyseme.lens.occurrences import Occurrences
 from polyseme.text.corpus import find, passages
 from polyseme.text.mentions import Mention, sentences
-from polyseme.text.samples import even_sample
+from polyseme.text.order import seed_for
 from polyseme.types import Text
 
 _WINDOW = 512  # sentences whose words are compared together
@@ -38,36 +38,30 @@ def nearest_words(
     Exact, however many words there are: they are compared as they are read and only the best are kept, so there is
     nothing to search through afterwards, and an index would take longer to build than the one pass that it saves.
     """
-    layer = _checked(pretrained, layer)
+    layer = layer_number(pretrained, layer)
     wanted = Occurrences.of(pretrained, [asked]).layers[layer][0]
     if not wanted.any():
         raise Mistake(f"{asked.word!r} has no vector here.")
     best: list[tuple[float, int, Near]] = []  # a heap of the n highest
-    n_read = 0
+    n_read, n_texts = 0, len(texts) if isinstance(texts, Sized) else 0
     for window in _windows(texts):
-        for near in _best_of_texts(pretrained, window, wanted, layer, asked.text.string):
-            n_read += 1
-            heapq.heappush(best, (near.cosine, -n_read, near))
+        for place, near in enumerate(_best_of_texts(pretrained, window, wanted, layer, asked.text.string), n_read):
+            heapq.heappush(best, (near.cosine, -place, near))
             if len(best) > n:
                 heapq.heappop(best)
-        tell(n_read, max(n_read, 1))
+        n_read += len(window)
+        tell(n_read, max(n_read, n_texts))
     return [near for *_, near in sorted(best, key=lambda one: one[:2], reverse=True)]
 
 
-def sampled(paths: Sequence[str | Path], n_characters: int, field: str = "text") -> list[Text]:
-    """The sentences of an even sample of a corpus's paragraphs."""
+def sampled(paths: Sequence[str | Path], n: int, seed: int = 0, field: str = "text") -> list[Text]:
+    """The sentences of n paragraphs of a corpus, chosen by the seed in one pass; of all, where there are no more."""
     strings = (passage.string for path in find(paths) for passage in passages(path, field=field))
-    found = [text for string in even_sample(strings, n_characters) for text in sentences(string)]
+    drawn = heapq.nsmallest(n, ((seed_for(seed, place), place, string) for place, string in enumerate(strings)))
+    found = [text for _, string in sorted(one[1:] for one in drawn) for text in sentences(string)]
     if not found:
         raise Mistake(f"There is no sentence in {', '.join(map(str, paths))}.")
     return found
-
-
-def _checked(pretrained: Pretrained, layer: int) -> int:
-    n = len(pretrained.encoder.widths)
-    if not -n <= layer < n:
-        raise Mistake(f"layer={layer} was asked for; this encoder has {n} layers, 0 (context-free) to {n - 1} (top).")
-    return layer % n
 
 
 def _windows(texts: Iterable[Text]) -> Iterator[list[Text]]:

@@ -15,6 +15,7 @@ from polyseme.adapt.inputs import Inputs, texts_in
 from polyseme.adapt.rows import Reading
 from polyseme.encoders import Pretrained
 from polyseme.encoders.workers import evaluating, side_by_side
+from polyseme.errors import Mistake
 from polyseme.layers.pool import mean
 from polyseme.types import Text
 
@@ -77,6 +78,14 @@ def stream(
 def words_of(texts: Sequence[Text]) -> list[Span]:
     """A span for every word of every text."""
     return [Span(number, place, place + 1) for number, text in enumerate(texts) for place in range(len(text.spans))]
+
+
+def layer_number(pretrained: Pretrained, layer: int, name: str = "this encoder") -> int:
+    """A layer counted from the bottom; -1 is the top."""
+    n = len(pretrained.encoder.widths)
+    if not -n <= layer < n:
+        raise Mistake(f"layer={layer} was asked for; {name} has the layers 0 (context-free) to {n - 1} (top).")
+    return layer % n
 
 
 def directions(rows: NDArray[np.floating]) -> Array:

@@ -37,7 +37,7 @@ def isotropy(pretrained: Pretrained, texts: Sequence[Text], seed: int = 0, tell:
     if len(spans) < 2:
         raise Mistake(f"There are {len(spans)} words in the text; give some sentences.")
     chosen = _repeated(types, seed)
-    drawn = np.random.default_rng(seed).permutation(len(spans))[:_MOST_RANDOM]
+    drawn = np.random.default_rng(seed % 2**32).permutation(len(spans))[:_MOST_RANDOM]
     sums = [_Sums(len(chosen), len(drawn), width) for width in pretrained.encoder.widths]
     row_of_type = np.full(int(types.max()) + 1, -1)
     row_of_type[chosen] = np.arange(len(chosen))
@@ -102,4 +102,4 @@ def _repeated(types: Ids, seed: int) -> Ids:
     """The types that occur often enough, or some of them."""
     counts = Counter(types.tolist())
     often = np.array(sorted(number for number, count in counts.items() if count >= _LEAST_CONTEXTS), dtype=np.int64)
-    return np.sort(np.random.default_rng(seed).permutation(often)[:_MOST_WORDS])
+    return np.sort(np.random.default_rng(seed % 2**32).permutation(often)[:_MOST_WORDS])

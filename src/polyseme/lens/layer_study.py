@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from polyseme.adapt.runs import FitRun
 from polyseme.errors import Mistake
 from polyseme.files import write_file
 from polyseme.formats import load
-from polyseme.lens.mask_rate import RESULT, score_of
+from polyseme.lens.mask_rate import RESULT, named, score_of
 from polyseme.tasks.reading import Columns
 from polyseme.train.report import Report
 
@@ -23,6 +23,7 @@ Tell = Callable[[Report], None]
 
 # The weights of ELMo's mix are penalised: with 1 they stay equal, with 0.001 they learn (Peters et al. 2018, table 2).
 _EQUAL, _LEARNED = 1.0, 0.001
+_OWN = ("tune", "layers", "mix_penalty", "seed")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ def layers_of(
     """A run a choice and seed in the folder `out`. Killed at any moment, the same call goes on."""
     if seeds < 1:
         raise Mistake(f"seeds={seeds} was asked for; one is the least.")
+    for setting in _OWN:
+        if setting in (settings or {}):
+            raise Mistake(f"{setting} is what this study sets itself. Leave it out of --fit.")
     widths = load(encoder).encoder.widths
     found = []
     for name, chosen in _choices(widths):
@@ -53,7 +57,7 @@ def layers_of(
             place = _place(out, name, seed)
             values = {"tune": "frozen", **(settings or {}), **chosen, "seed": seed}
             run = FitRun(task, data, encoder, place, values, test=test, limit=limit, columns=columns)
-            scores.append(score_of(run.run(_named(name, tell))))
+            scores.append(score_of(run.run(named(name, tell))))
         values_of = [value for _, value in scores]
         weights = _weights(_place(out, name, 0)) if name == "learned mix" else None
         found.append(Choice(name, float(np.mean(values_of)), *_interval(values_of), scores[0][0], weights))
@@ -89,7 +93,3 @@ def _weights(run: Path) -> list[float] | None:
 
     mix = load_fitted(run)[0].top.mix
     return None if mix is None else mix.weights.tolist()
-
-
-def _named(name: str, tell: Tell) -> Tell:
-    return lambda report: tell(replace(report, stage=f"{name}: {report.stage.lower()}"))

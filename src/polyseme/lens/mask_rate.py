@@ -52,7 +52,7 @@ def mask_rate(
     found = []
     for rate in sorted(set(rates)):
         place = out / f"rate-{rate:g}"
-        told = _named(f"Rate {rate:g}", tell)
+        told = named(f"Rate {rate:g}", tell)
         pretrain(recipe(name, [*changes, f"predict={rate}"]), corpus, place, valid, tell=told, **reading)
         metrics = load(place).provenance["metrics"]
         row = Rate(rate, *(metrics[key] for key in ("masked_loss", "masked_accuracy", "masked_perplexity")))
@@ -88,6 +88,6 @@ def score_of(result: dict[str, Any]) -> tuple[str, float]:
     return next(iter(found.items()))
 
 
-def _named(name: str, tell: Tell) -> Tell:
+def named(name: str, tell: Tell) -> Tell:
     """Each run has stages of its own."""
     return lambda report: tell(replace(report, stage=f"{name}: {report.stage.lower()}"))

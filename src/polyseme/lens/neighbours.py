@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake, did_you_mean
 from polyseme.formats.vectors import static_parts, table
+from polyseme.lens.in_context import directions
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,11 @@ class Neighbours:
     @classmethod
     def of(cls, pretrained: Pretrained) -> Neighbours:
         words, rows = table(pretrained)
-        return cls(pretrained, words, _directions(rows))
+        return cls(pretrained, words, directions(rows))
 
     def nearest(self, word: str, n: int = 10) -> list[tuple[str, float]]:
         """The n nearest words and their cosines, the word itself left out."""
-        direction = _directions(cast(list[NDArray[np.float32]], self.pretrained.embed([[word]]))[0])
+        direction = directions(cast(list[NDArray[np.float32]], self.pretrained.embed([[word]]))[0])
         if not direction.any():
             raise Mistake(f"{word!r} has no vector here.{did_you_mean(word, self.words[:50_000])}")
         cosines = self.directions @ direction[0]
@@ -37,9 +38,3 @@ class Neighbours:
         cosines[own] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(n, len(self.words) - len(own))]
         return [(self.words[row], float(cosines[row])) for row in best]
-
-
-def _directions(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions: NDArray[np.float32] = vectors / np.maximum(lengths, 1e-12)
-    return directions

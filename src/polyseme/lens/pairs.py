@@ -13,11 +13,12 @@ from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.lens.in_context import Tell, silent
 from polyseme.lens.score import score
-from polyseme.tasks.intervals import share
+from polyseme.tasks.intervals import Z, share
 from polyseme.tasks.minimal_pairs import MinimalPair
 from polyseme.text.order import seed_for
 
 ALL = "all"
+_ROUNDING = 1e-5  # the share of a loss that other company in a batch may change
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ def minimal_pairs(
     if not pairs:
         raise Mistake("There are no pairs of sentences to compare.")
     losses, ways, unknown = _losses(pretrained, pairs, within_word, tell)
-    right = losses[0] < losses[1]  # (pairs, ways)
-    together = losses[0].sum(1) < losses[1].sum(1)
+    right = _likelier(*losses)  # (pairs, ways)
+    together = _likelier(*losses.sum(2))
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, pair in enumerate(pairs):
         places[pair.paradigm].append(place)
@@ -72,22 +73,28 @@ def _losses(
     pretrained: Pretrained, pairs: Sequence[MinimalPair], within_word: bool, tell: Tell
 ) -> tuple[NDArray[np.float64], list[str], NDArray[np.bool_]]:
     """(2, pairs, ways) of the good and the bad sentences; the ways; (pairs,) whether a word in either is unknown."""
-    texts = [*(pair.good for pair in pairs), *(pair.bad for pair in pairs)]
-    scores = []
-    for one in score(pretrained, texts, within_word):
-        scores.append(one)
-        tell(len(scores), len(texts))
+    wanted = [*(pair.good for pair in pairs), *(pair.bad for pair in pairs)]
+    texts, found = list(dict.fromkeys(wanted)), {}
+    for text, one in zip(texts, score(pretrained, texts, within_word), strict=True):
+        found[text] = one
+        tell(len(found), len(texts))
+    scores = [found[text] for text in wanted]
     ways = list(scores[0].nll)
     losses = np.array([[one.nll[way] for way in ways] for one in scores])
     unknown: NDArray[np.bool_] = np.array([one.n_unknown > 0 for one in scores])
     return losses.reshape(2, len(pairs), len(ways)), ways, unknown[: len(pairs)] | unknown[len(pairs) :]
 
 
+def _likelier(good: NDArray[np.float64], bad: NDArray[np.float64]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = good < bad * (1 - _ROUNDING)
+    return found
+
+
 def _all(found: list[Paradigm]) -> Paradigm:
     """The mean over paradigms; its interval is that of the pairs, the paradigms taken as they are."""
     n, accuracy = sum(one.n for one in found), float(np.mean([one.accuracy for one in found]))
     variance = sum(one.accuracy * (1 - one.accuracy) / one.n for one in found) / len(found) ** 2
-    spread = 1.96 * variance**0.5
+    spread = Z * variance**0.5
     ways = {way: float(np.mean([one.ways[way] for one in found])) for way in found[0].ways}
     unknown = float(np.mean([one.unknown for one in found]))
     return Paradigm(ALL, accuracy, max(0.0, accuracy - spread), min(1.0, accuracy + spread), n, ways, unknown)

@@ -11,6 +11,7 @@ import numpy as np
 from polyseme.errors import MissingExtra, Mistake
 from polyseme.files import new_file
 from polyseme.lens.in_context import Array
+from polyseme.tasks.pictures import literal
 
 COLOURS = ("#3b6ea5", "#d1783a", "#4f9a62", "#a8506b", "#7a6bb0", "#8c8c3e", "#5aa0a8", "#6b6b6b")
 INK, GRID = "#333333", "#dddddd"
@@ -47,14 +48,13 @@ def curves(rows: Sequence[Mapping[str, Any]], value: str, title: str, dashed: st
         of_it = [row for row in rows if str(row["model"]) == name]
         own = [row for row in of_it if not isinstance(row["layer"], str)]
         places = [row["layer"] for row in own]
-        axes.plot(places, [row[value] for row in own], marker="o", markersize=4, color=colour, label=name)
+        axes.plot(places, [row[value] for row in own], marker="o", markersize=4, color=colour, label=literal(name))
         if own and "low" in own[0]:
             low, high = ([row[end] for row in own] for end in ("low", "high"))
             axes.fill_between(places, low, high, color=colour, alpha=0.15, lw=0)
         if dashed:
-            axes.plot(
-                places, [row[dashed] for row in own], color=colour, lw=1, ls="--", label=f"{name}: {_plain(dashed)}"
-            )
+            label = literal(f"{name}: {_plain(dashed)}")
+            axes.plot(places, [row[dashed] for row in own], color=colour, lw=1, ls="--", label=label)
         _flat_lines(axes, [row for row in of_it if isinstance(row["layer"], str)], value)
     _calm(axes, "layer", _plain(value), title)
     axes.xaxis.get_major_locator().set_params(integer=True)
@@ -74,7 +74,7 @@ def bars(rows: Sequence[Mapping[str, Any]], name: str, value: str, title: str, d
     if "low" in rows[0]:
         errors = np.abs(np.array([[row["low"], row["high"]] for row in rows], float).T - values)
         axes.errorbar(values, places, xerr=errors, fmt="none", ecolor=INK, elinewidth=1)
-    axes.set_yticks(places, [str(row[name]) for row in rows])
+    axes.set_yticks(places, [literal(str(row[name])) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     _calm(axes, _plain(value), "", title)
     axes.grid(visible=False, axis="y")
@@ -90,8 +90,8 @@ def heat(matrix: Array, title: str, rows: str, columns: str) -> Any:
     axes.set_xticks(range(matrix.shape[1]))
     axes.set_yticks(range(matrix.shape[0]))
     axes.set_title(title, color=INK, fontsize=11)
-    axes.set_xlabel(columns, color=INK)
-    axes.set_ylabel(rows, color=INK)
+    axes.set_xlabel(literal(columns), color=INK)
+    axes.set_ylabel(literal(rows), color=INK)
     return figure
 
 
@@ -112,7 +112,7 @@ def cells(axes: Any, rows: Array, low: float, size: float) -> None:
 def panels(rows: Sequence[Mapping[str, Any]], across: str, values: Sequence[str], title: str) -> Any:
     """One curve a value, side by side over the same axis."""
     figure = new_figure(3.6 * len(values) + 0.4, 3.5)
-    figure.suptitle(title, color=INK, fontsize=12)
+    figure.suptitle(literal(title), color=INK, fontsize=12)
     for number, (axes, value) in enumerate(zip(np.atleast_1d(figure.subplots(1, len(values))), values, strict=True)):
         axes.plot([row[across] for row in rows], [row[value] for row in rows], marker="o", color=COLOURS[number])
         _calm(axes, _plain(across), _plain(value), "")
@@ -140,7 +140,7 @@ def _plain(name: str) -> str:
 def _calm(axes: Any, across: str, up: str, title: str) -> None:
     axes.set_xlabel(across, color=INK)
     axes.set_ylabel(up, color=INK)
-    axes.set_title(title, color=INK, fontsize=11)
+    axes.set_title(literal(title), color=INK, fontsize=11)
     axes.grid(color=GRID, lw=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(colors=INK, labelsize=8)

@@ -24,6 +24,7 @@ from polyseme.text.order import seed_for
 Names = NDArray[Any]
 
 _MOST_STEPS = 300
+_MOST_BYTES = 4 << 30  # for the vectors of all words at all layers
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def probe(
     if len(set(tags[:n_train])) < 2:
         raise Mistake(f"All words have the tag {tags[0]!r}. Two tags are the least to tell apart.")
     controls = control_tags([word for one in sentences for word in one.words], tags[:n_train], seed)
+    _refuse_too_many(len(tags), pretrained.encoder.widths)
     spans = [Span(number, place, place + 1) for number, one in enumerate(sentences) for place in range(len(one.words))]
     layers = vectors(pretrained, [one.words for one in sentences], spans, lambda done, all: tell(done / 2, all))
     sizes = [len(one.words) for one in test]
@@ -85,6 +87,15 @@ def control_tags(words: Sequence[str], tags: Names, seed: int) -> Names:
     return np.array([drawn[word] for word in words])
 
 
+def _refuse_too_many(n_words: int, widths: Sequence[int]) -> None:
+    n_bytes = 4 * n_words * sum(widths)
+    if n_bytes > _MOST_BYTES:
+        raise Mistake(
+            f"The vectors of {n_words:,} words at {len(widths)} layers would take {n_bytes / 2**30:.1f} GB of memory; "
+            f"{_MOST_BYTES >> 30} GB is the most. Take fewer sentences with --limit."
+        )
+
+
 def _number(word: str) -> int:
     return int.from_bytes(hashlib.sha256(word.encode(errors="surrogatepass")).digest()[:8])
 
@@ -97,6 +108,9 @@ def _standardised(rows: Array, n_train: int) -> Array:
 
 def _right(rows: Array, tags: Names, n_train: int, strength: float) -> tuple[NDArray[np.bool_], bool]:
     """Which words of the test have the tag that the probe says, and whether it was stopped early."""
+    first, *others = set(tags[:n_train].tolist())
+    if not others:  # a control task may draw one tag for all words
+        return tags[n_train:] == first, False
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ConvergenceWarning)
         learned = LogisticRegression(C=strength, max_iter=_MOST_STEPS, tol=1e-3).fit(rows[:n_train], tags[:n_train])

@@ -10,6 +10,7 @@ import numpy as np
 
 from polyseme.lens.pictures import COLOURS, GRID, INK, cells, new_figure
 from polyseme.lens.views import View
+from polyseme.tasks.pictures import literal
 from polyseme.text.mentions import Mention
 
 _MOST_ACROSS = 8  # matrices in a row
@@ -25,20 +26,21 @@ def draw(word: str, views: Sequence[View]) -> Any:
     names = _sentences(mentions, int(width * 13))
     heights = [*[1.9] * len(rows), *[4.6] * len(maps), 0.2 * names.count("\n") + 0.35]
     figure = new_figure(width, sum(heights) + 0.5)
-    figure.suptitle(f"“{word}” in {len(mentions)} contexts", color=INK, fontsize=13)
+    figure.suptitle(f"“{literal(word)}” in {len(mentions)} contexts", color=INK, fontsize=13)
     parts = np.atleast_1d(figure.subfigures(len(heights), 1, height_ratios=heights))
     low = min(0.9, *(float(matrix.min()) for view in views for matrix in view.asked.cosines()))
     for part, (view, start) in zip(parts, rows, strict=False):
         _matrices(part, view, start, across, low)
     for part, view in zip(parts[len(rows) :], maps, strict=False):
         _map(part, view)
-    parts[-1].text(0.01, 0.98, names, va="top", fontsize=8.5, color=INK, linespacing=1.35)
+    parts[-1].text(0.01, 0.98, literal(names), va="top", fontsize=8.5, color=INK, linespacing=1.35)
     return figure
 
 
 def _matrices(part: Any, view: View, start: int, across: int, low: float) -> None:
     cosines = view.asked.cosines()[start : start + across]
-    part.suptitle(f"{view.name} ({view.family})" if start == 0 else "", x=0.01, ha="left", fontsize=10, color=INK)
+    name = literal(f"{view.name} ({view.family})") if start == 0 else ""
+    part.suptitle(name, x=0.01, ha="left", fontsize=10, color=INK)
     size = 6.5 if len(view.asked.mentions) <= 6 else 0
     for number, axes in enumerate(part.subplots(1, across, squeeze=False)[0]):
         if number >= len(cosines):
@@ -63,7 +65,7 @@ def _map(part: Any, view: View) -> None:
         own = points[view.grouping.labels == sense]
         words = ", ".join(lines["words"][:4])
         label = f"{sense + 1}: {lines['occurrences']} occurrences{f' ({words})' if words else ''}"
-        axes.scatter(*own.T, s=12, alpha=0.55, color=COLOURS[sense % len(COLOURS)], linewidths=0, label=label)
+        axes.scatter(*own.T, s=12, alpha=0.55, color=COLOURS[sense % len(COLOURS)], linewidths=0, label=literal(label))
     for number, point in enumerate(given, 1):
         axes.annotate(
             str(number), point, fontsize=9, weight="bold", ha="center", va="center", color=INK,
@@ -74,7 +76,7 @@ def _map(part: Any, view: View) -> None:
     axes.set_yticks([])
     axes.spines[:].set_color(GRID)
     title = f"{view.name}, layer {view.layer}: two axes with {share:.0%} of the variance of {len(rows)} occurrences"
-    axes.set_title(title, fontsize=9.5, color=INK, loc="left")
+    axes.set_title(literal(title), fontsize=9.5, color=INK, loc="left")
 
 
 def _sentences(mentions: Sequence[Mention], width: int) -> str:

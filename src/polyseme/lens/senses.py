@@ -14,13 +14,14 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from polyseme.errors import Mistake
 from polyseme.lens.in_context import Array, directions
+from polyseme.tasks.intervals import Z
 from polyseme.text.mentions import Mention
 
 _LEAST = 10  # mentions, below which a grouping says nothing
 _N_REFERENCES, _N_HALVES = 5, 10
 _AROUND = 8  # words on either side that may tell a sense
 _PRIOR = 0.5  # of a word's count in either part, when parts are compared
-_SURE = 1.96  # standard errors by which a word must be more frequent around a sense
+_SAME = 1e-5  # the length of a difference between directions that rounding alone may make
 
 Labels = NDArray[np.int64]
 
@@ -30,7 +31,8 @@ class Grouping:
     """Which sense each occurrence belongs to, the largest sense first."""
 
     labels: Labels  # (occurrences,) from 0
-    silhouettes: dict[int, float]  # for each number of senses that was tried; 1 is the best there can be, 0 is chance
+    silhouette: float  # of these senses; 1 is the best there can be, 0 is chance
+    silhouettes: dict[int, float]  # for each number of senses that was tried
     reference: float  # the highest silhouette of one cloud of points, without groups, of the same shape
     stability: float  # how alike groupings of halves are (adjusted Rand index); 1 is the same, 0 is chance
 
@@ -41,11 +43,11 @@ class Grouping:
     @property
     def apart(self) -> bool:
         """Whether the senses are further apart than groups that k-means finds in a cloud without any."""
-        return self.silhouettes[self.n] > self.reference
+        return self.silhouette > self.reference
 
     def verdict(self) -> str:
         """What to make of it, in a sentence."""
-        found = f"silhouette {self.silhouettes[self.n]:.2f}, {self.reference:.2f} without any groups; halves agree"
+        found = f"silhouette {self.silhouette:.2f}, {self.reference:.2f} without any groups; halves agree"
         found += f" to {self.stability:.2f}"
         if not self.apart:
             return f"No sign of more than one sense ({found})."
@@ -62,14 +64,18 @@ def group(rows: Array, most: int = 6, n_senses: int | None = None, seed: int = 0
     if n < _LEAST:
         raise Mistake(f"There are {n} occurrences; {_LEAST} are the least to group. Give more text with --corpus.")
     points = _centred(rows)
-    tried = [n_senses] if n_senses else list(range(2, min(most, n // 3) + 1))
-    if not 2 <= min(tried) <= max(tried) < n:
-        raise Mistake(f"{tried[0]} senses of {n} occurrences cannot be. Ask for 2 to {n - 1}.")
+    possible = min(_n_different(points), n - 1)
+    if possible < 2:
+        raise Mistake(f"All {n} occurrences have one vector at this layer, so they show no senses. Take a higher one.")
+    tried = [n_senses] if n_senses else list(range(2, min(most, n // 3, possible) + 1))
+    if not 2 <= tried[0] <= possible:
+        raise Mistake(f"{tried[0]} senses of {n} occurrences cannot be. Ask for 2 to {possible}.")
     found = {k: _means(points, k, seed).predict(points) for k in tried}
     silhouettes = {k: _silhouette(points, labels) for k, labels in found.items()}
     best = max(silhouettes, key=silhouettes.__getitem__)
     reference = max(_reference(points, k, seed + draw) for k in tried for draw in range(_N_REFERENCES))
-    return Grouping(_by_size(found[best]), silhouettes, reference, _stability(points, found[best], best, seed))
+    stability = _stability(points, found[best], best, seed)
+    return Grouping(_by_size(found[best]), silhouettes[best], silhouettes, reference, stability)
 
 
 def form_means(rows: Array, mentions: Sequence[Mention]) -> dict[str, Array]:
@@ -106,7 +112,7 @@ def telling_words(mentions: Sequence[Mention], labels: Labels, sense: int, n: in
         for word, count in inside.items()
         if count > 1 and any(map(str.isalpha, word))
     }
-    sure = [word for word, (difference, error) in odds.items() if difference > _SURE * error]
+    sure = [word for word, (difference, error) in odds.items() if difference > Z * error]
     return sorted(sure, key=lambda word: (-odds[word][0], word))[:n]
 
 
@@ -117,11 +123,17 @@ def forms(mentions: Sequence[Mention], labels: Labels, sense: int) -> dict[str, 
 
 
 def _centred(rows: Array) -> Array:
-    return directions(rows - rows.mean(0))
+    rest = rows - rows.mean(0)
+    rest[np.linalg.norm(rest, axis=1) < _SAME] = 0  # else what rounding left would be a direction
+    return directions(rest)
+
+
+def _n_different(points: Array) -> int:
+    return len(np.unique(points.round(4), axis=0))
 
 
 def _means(points: Array, k: int, seed: int) -> KMeans:
-    return KMeans(k, n_init=5, random_state=seed % 2**32).fit(points)
+    return KMeans(min(k, _n_different(points)), n_init=5, random_state=seed % 2**32).fit(points)
 
 
 def _silhouette(points: Array, labels: Labels) -> float:
@@ -134,14 +146,14 @@ def _reference(points: Array, k: int, seed: int) -> float:
     """The silhouette of as many points drawn from the one normal cloud that has these points' covariance."""
     centre = points.mean(0)
     _, spread, axes = np.linalg.svd(points - centre, full_matrices=False)
-    draws = np.random.default_rng(seed).standard_normal((len(points), len(spread)))
+    draws = np.random.default_rng(seed % 2**32).standard_normal((len(points), len(spread)))
     cloud = directions(centre + draws * (spread / math.sqrt(len(points) - 1)) @ axes)
     return _silhouette(cloud, _means(cloud, k, seed).predict(cloud))
 
 
 def _stability(points: Array, labels: Labels, k: int, seed: int) -> float:
     """How the grouping found from half of the points fits that of all, as a mean over random halves."""
-    draw, found = np.random.default_rng(seed), []
+    draw, found = np.random.default_rng(seed % 2**32), []
     for number in range(_N_HALVES):
         half = draw.permutation(len(points))[: max(k, len(points) // 2)]
         found.append(adjusted_rand_score(labels, _means(points[half], k, seed + number).predict(points)))

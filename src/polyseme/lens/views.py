@@ -10,7 +10,7 @@ import numpy as np
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
-from polyseme.lens.in_context import Array, Tell, silent
+from polyseme.lens.in_context import Array, Tell, layer_number, silent
 from polyseme.lens.occurrences import Occurrences
 from polyseme.lens.senses import Grouping, central, form_means, forms, group, telling_words, without_forms
 from polyseme.text.mentions import Mention
@@ -36,11 +36,7 @@ class View:
     ) -> View:  # fmt: skip
         """A corpus tells nothing of static vectors: each occurrence has the same one."""
         family, n_layers = pretrained.encoder.family, len(pretrained.encoder.widths)
-        if not -n_layers <= layer < n_layers and n_layers > 1:
-            raise Mistake(
-                f"layer={layer} was asked for; {name} has the layers 0 (context-free) to {n_layers - 1} (top)."
-            )
-        layer = layer % n_layers
+        layer = layer_number(pretrained, layer, name) if n_layers > 1 else 0
         here = Occurrences.of(pretrained, asked)
         _refuse_unknown(here, name)
         if n_layers == 1 or not corpus:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.encoders import Pretrained
-from polyseme.lens.in_context import Array, Span, Tell, Words, directions, silent, vectors
+from polyseme.lens.in_context import Span, Tell, Words, directions, silent, vectors
 from polyseme.tasks.intervals import share
 from polyseme.tasks.wic import WordInContexts
 
@@ -58,8 +58,8 @@ def best_threshold(cosines: NDArray[np.floating], same: Flags) -> float:
     return float(bounds[place])
 
 
-def _cosines(pretrained: Pretrained, examples: Sequence[WordInContexts], tell: Tell) -> list[Array]:
-    """(examples,) at each layer."""
+def _cosines(pretrained: Pretrained, examples: Sequence[WordInContexts], tell: Tell) -> list[NDArray[np.float64]]:
+    """(examples,) at each layer; in 32 bits a threshold between two neighbours could not be told from them."""
     texts: list[Words] = []
     spans: list[Span] = []
     for one in examples:
@@ -67,4 +67,4 @@ def _cosines(pretrained: Pretrained, examples: Sequence[WordInContexts], tell: T
             spans.append(Span(len(texts), place, place + 1))
             texts.append(words)
     layers = [directions(layer) for layer in vectors(pretrained, texts, spans, tell)]
-    return [(layer[0::2] * layer[1::2]).sum(1) for layer in layers]
+    return [(layer[0::2] * layer[1::2]).sum(1, dtype=np.float64) for layer in layers]

@@ -19,7 +19,7 @@ FIRST = "first sense"  # the row of the baseline
 
 @dataclass(frozen=True)
 class WsdLayer:
-    """How many words get a right sense at one layer, in percent of those that are asked for, as F1."""
+    """How many words get a right sense at one layer, as shares: F1, of those asked for and of those answered."""
 
     layer: int | str
     f1: float
@@ -35,8 +35,9 @@ def wsd(
     pretrained: Pretrained, train: Sequence[SensedWords], test: Sequence[SensedWords],
     inventory: Inventory | None = None, tell: Tell = silent,
 ) -> list[WsdLayer]:  # fmt: skip
-    """As in ELMo's paper: a sense's vector is the mean of its occurrences' in `train`; a lemma that has none there gets
-    the inventory's first sense, or without an inventory no answer. The last row is the first sense for all words.
+    """As in ELMo's paper: a sense's vector is the mean of its occurrences' in `train`; a lemma that has none there,
+    or a word without a vector, gets the inventory's first sense, or without an inventory no answer. The last row is the
+    first sense for all words.
     """
     asked = [(number, sense) for number, one in enumerate(test) for sense in one.senses]
     if not asked:
@@ -92,15 +93,14 @@ def _test_vectors(
 
 
 def _nearest(rows: Array, senses: Array, asked: Sequence[tuple[int, Sense]], keys: Keys) -> list[str | None]:
-    """The key nearest to each word among those of its lemma; None where the lemma was never seen."""
+    """The key nearest to each word among those of its lemma; None where it or all of them have no vector."""
     said: list[str | None] = []
     for row, (_, sense) in zip(rows, asked, strict=True):
-        known = keys.get(sense.lemma)
-        if not known:
+        known = {key: place for key, place in keys.get(sense.lemma, {}).items() if senses[place].any()}
+        if not known or not row.any():
             said.append(None)
             continue
-        names, places = list(known), list(known.values())
-        said.append(names[int(np.argmax(senses[places] @ row))])
+        said.append(list(known)[int(np.argmax(senses[list(known.values())] @ row))])
     return said
 
 
@@ -110,18 +110,15 @@ def _first(lemma: Lemma, inventory: Inventory | None) -> str | None:
 
 def _scored(name: int | str, said: Sequence[str | None], asked: Sequence[tuple[int, Sense]], keys: Keys) -> WsdLayer:
     right = np.array([answer in sense.keys for answer, (_, sense) in zip(said, asked, strict=True)])
+    answered = np.array([answer is not None for answer in said])
     seen = np.array([bool(keys.get(sense.lemma)) for _, sense in asked])
-    n, n_right, n_said = len(asked), int(right.sum()), sum(answer is not None for answer in said)
-    precision, recall = n_right / max(1, n_said), n_right / n
-    f1 = 2 * n_right / (n + n_said)
-    interval = _interval(right, asked)
-    shift = f1 - interval.value  # equal to the recall's where every word has an answer
+    precision, recall = int(right.sum()) / max(1, int(answered.sum())), float(right.mean())
     of_seen = float(right[seen].mean()) if seen.any() else float("nan")
-    return WsdLayer(name, f1, interval.low + shift, interval.high + shift, precision, recall, of_seen, n)
+    return WsdLayer(name, *_f1(right, answered, asked), precision, recall, of_seen, len(asked))
 
 
-def _interval(right: np.ndarray, asked: Sequence[tuple[int, Sense]]) -> Estimate:
-    """By sentences: the words of one share their fate."""
-    sentences = np.array([number for number, _ in asked])
-    _, numbers = np.unique(sentences, return_inverse=True)
-    return clustered_share(np.bincount(numbers, right).astype(int).tolist(), np.bincount(numbers).tolist())
+def _f1(right: np.ndarray, answered: np.ndarray, asked: Sequence[tuple[int, Sense]]) -> Estimate:
+    """What is right by the mean of what is asked and what is answered; by sentences, whose words share their fate."""
+    _, sentences = np.unique([number for number, _ in asked], return_inverse=True)
+    sizes = (np.bincount(sentences) + np.bincount(sentences, answered)) / 2
+    return clustered_share(np.bincount(sentences, right).tolist(), sizes.tolist())

@@ -41,7 +41,7 @@ def choose(sheet: Sheet, chosen: Mapping[str, str | None]) -> tuple[dict[str, in
     """The place of the column for each role (text, text_a, text_b, label, score), and what was guessed."""
     places = {role: _place(sheet, name) for role, name in chosen.items() if name is not None}
     if len(set(places.values())) < len(places):
-        wanted = ", ".join(f"{option(role)}={chosen[role]!r}" for role in places)
+        wanted = ", ".join(f"{role} {chosen[role]!r}" for role in places)
         raise Mistake(f"One column was chosen for two things: {wanted}. Choose a column for each.")
     open_roles = [role for role in chosen if role not in places]
     for role in open_roles:
@@ -59,8 +59,9 @@ def names_pairs(sheet: Sheet) -> bool:
 
 
 def option(role: str) -> str:
-    """The argument that chooses this column."""
-    return "label_column" if role == "score" else f"{role}_column"
+    """What chooses this column, in a command and in Python."""
+    name = "label" if role == "score" else role
+    return f"--{name.replace('_', '-')} or {name}_column="
 
 
 def number(cell: Any) -> float | None:
@@ -166,19 +167,21 @@ def _refuse_data_as_header(sheet: Sheet, place: int | None, sample: list[Row]) -
 
 def _has_pairs(sheet: Sheet) -> str:
     pair = [sheet.columns[_by_name(sheet, role, {}) or 0] for role in ("text_a", "text_b")]
-    return f"it holds pairs of texts, {pair[0]!r} and {pair[1]!r}. Read it as pairs, or choose one with text_column=."
+    return (
+        f"it holds pairs of texts, {pair[0]!r} and {pair[1]!r}. Read it as pairs, or choose one with {option('text')}."
+    )
 
 
 def _not_found(sheet: Sheet, role: str, free: dict[int, list[Any]]) -> str:
     hint = ""
     if role == "label" and any(_has_fractions(cells) for cells in free.values()):
-        hint = " For a score instead of a class, ask for target='score'."
+        hint = " For a score instead of a class take the task regress, or target='score'."
     columns = listed(map(repr, sheet.columns))
     what = role.replace("text_a", "first text").replace("text_b", "second text")
-    return f"no column looks like the {what}; there are {columns}. Choose it with {option(role)}=.{hint}"
+    return f"no column looks like the {what}; there are {columns}. Choose it with {option(role)}.{hint}"
 
 
 def _sentence(sheet: Sheet, guessed: list[str], places: Mapping[str, int]) -> str:
     found = ", ".join(f"{role} column {sheet.columns[places[role]]!r}" for role in guessed)
-    options = ", ".join(f"{option(role)}=" for role in guessed)
+    options = ", ".join(map(option, guessed))
     return f"{sheet.path}: {found} (guessed; choose with {options})"

@@ -15,8 +15,15 @@ Column: TypeAlias = int | str  # a number from 0 (-1 is the last), or a name
 Scheme: TypeAlias = Literal["IOB1", "IOB2", "IOBES", "plain"]  # plain: tags of words, not of spans; nothing to check
 
 _CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_NAMES = {2: ("word", "tag"), 3: ("word", "pos", "chunk"), 4: ("word", "pos", "chunk", "ner")}  # CoNLL 2000, 2003
+_NAMES = {  # CoNLL 2000, 2003
+    1: ("word",),
+    2: ("word", "tag"),
+    3: ("word", "pos", "chunk"),
+    4: ("word", "pos", "chunk", "ner"),
+}
 _ID = re.compile(r"(\d+)([-.]\d+)?", re.ASCII)
+_CHOICE = "--label or tag_column="
+_REMEDY = "Correct it; or in Python read the tags as they are, with scheme='plain'."
 _LONGEST = 100_000  # words: a sentence beyond this means that the blank lines are missing
 
 
@@ -26,14 +33,20 @@ def read_tagged(
     tag_column: Column | None = None,
     word_column: Column | None = None,
     scheme: Scheme | None = None,
+    tagged: bool = True,
 ) -> Dataset[TaggedWords]:
-    """Sentences with a tag a word, as they stand in the file: by default the last column, in CoNLL-U upos."""
+    """Sentences with a tag a word, as they stand in the file: by default the last column, in CoNLL-U upos.
+
+    `tagged=False` reads words alone, from files whose tags are not wanted and may be missing.
+    """
     path = Path(path)
     if scheme not in (*SCHEMES, "plain", None):
         raise Mistake(f"scheme={scheme!r} is not known. Use {listed(SCHEMES)}, or 'plain' to check nothing.")
-    layout = _sniff(path)
+    layout = _sniff(path, tagged)
     default_word, default_tag = ("form", "upos") if layout.conllu else (0, -1)
     word_place = _place(layout, default_word if word_column is None else word_column, path)
+    if not tagged:
+        return _untagged(list(_sentences(path, layout, word_place, word_place)), path)
     tag_place = _place(layout, default_tag if tag_column is None else tag_column, path)
     sentences = list(_sentences(path, layout, word_place, tag_place))
     found = scheme or scheme_of([one.tags for one in sentences]) or "plain"
@@ -63,7 +76,12 @@ class _Sentence:
     lines: list[int] = field(default_factory=list)  # of each word
 
 
-def _sniff(path: Path) -> _Layout:
+def _untagged(sentences: list[_Sentence], path: Path) -> Dataset[TaggedWords]:
+    examples = tuple(TaggedWords(tuple(one.words), ()) for one in sentences)
+    return Dataset(examples, path, (), tuple(one.lines[0] for one in sentences))
+
+
+def _sniff(path: Path, tagged: bool) -> _Layout:
     """What the first line with a word looks like; a comment counts as one only in CoNLL-U."""
     lines = numbered_lines(path)
     words = ((number, line) for number, line in lines if line.strip() and not line.startswith("-DOCSTART-"))
@@ -79,7 +97,7 @@ def _sniff(path: Path) -> _Layout:
         raise BadData("it has no words. Wanted: a word and its tag a line, a blank line between sentences.", path)
     layout = _Layout((), "\t" if "\t" in line.strip() else " ")
     n_columns = len(layout.cells(line))
-    if n_columns < 2:
+    if tagged and n_columns < 2:
         raise BadData(
             f"found {shown(line.strip())}; wanted a word and its tag, parted by a space or tab.", path, number
         )
@@ -152,7 +170,7 @@ def _check_cell(cells: list[str], place: int, number: int, layout: _Layout, path
         raise BadData("it is empty. Fill it in, or delete the line.", path, number, layout.names[place])
     if layout.conllu and cells[place] == "_" and layout.names[place] != "form":
         raise BadData(
-            f"the word {shown(cells[1])} has none ('_'). Fill it in, or choose another with tag_column=.",
+            f"the word {shown(cells[1])} has none ('_'). Fill it in, or choose another with {_CHOICE}.",
             path,
             number,
             layout.names[place],
@@ -164,8 +182,7 @@ def _check(sentences: list[_Sentence], scheme: str, path: Path, column: str) -> 
         for tag, line in zip(one.tags, one.lines, strict=True):
             if not is_span_tag(tag):
                 raise BadData(
-                    f"{shown(tag)} is no tag of a span; wanted O, or B- or I- and a type, as in B-PER. Correct it, or "
-                    "read the tags as they are with scheme='plain'.",
+                    f"{shown(tag)} is no tag of a span; wanted O, or B- or I- and a type, as in B-PER. {_REMEDY}",
                     path,
                     line,
                     column,
@@ -175,7 +192,7 @@ def _check(sentences: list[_Sentence], scheme: str, path: Path, column: str) -> 
             before = f"after {one.tags[place - 1]!r}" if place else "at the start of the sentence"
             raise BadData(
                 f"{shown(one.tags[place])} {before} breaks {scheme}, which the rest follows: {SCHEMES[scheme]}. "
-                "Correct it, or read the tags as they are with scheme='plain'.",
+                f"{_REMEDY}",
                 path,
                 one.lines[place],
                 column,
@@ -188,7 +205,7 @@ def _said(
     format_name = "CoNLL-U" if layout.conllu else f"{len(layout.names)} CoNLL columns"
     said = []
     if column_guessed:
-        said.append(f"{path}: {format_name}, tags in column {layout.names[place]!r} (guessed; choose with tag_column=)")
+        said.append(f"{path}: {format_name}, tags in column {layout.names[place]!r} (guessed; choose with {_CHOICE})")
     if scheme_guessed and scheme != "plain":
-        said.append(f"{path}: the tags mark spans in {scheme} (guessed; choose with scheme=)")
+        said.append(f"{path}: the tags mark spans in {scheme} (guessed; in Python choose with scheme=)")
     return tuple(said)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from polyseme.errors import BadData, Mistake, listed
 from polyseme.tasks.lines import kind, numbered_lines, shown
-from polyseme.tasks.records import Dialect, Row, records
+from polyseme.tasks.records import BadQuote, Dialect, Row, records
 
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "pipes"}
 _USUAL = {".csv": ",", ".tsv": "\t", ".tab": "\t"}  # by the file's suffix
@@ -23,8 +23,8 @@ def sniff(path: Path, delimiter: str | None, quotes: bool) -> tuple[Dialect, lis
     best = _best(sample, usual, quotes, path)
     if best == usual or kind(path) not in _USUAL:
         return Dialect(best, quotes), []
-    said = f"{path}: its fields are parted by {DELIMITERS[best]}, not {DELIMITERS[usual]} (choose with delimiter=)"
-    return Dialect(best, quotes), [said]
+    said = f"its fields are parted by {DELIMITERS[best]}, not {DELIMITERS[usual]} (in Python choose with delimiter=)"
+    return Dialect(best, quotes), [f"{path}: {said}"]
 
 
 def header(path: Path, dialect: Dialect) -> tuple[str, ...]:
@@ -39,6 +39,16 @@ def header(path: Path, dialect: Dialect) -> tuple[str, ...]:
         if name in names[:place]:
             raise BadData(f"two columns have the name {name!r}. Rename one of them.", path, row.line, name)
     return names
+
+
+def quotes_close(path: Path, dialect: Dialect) -> bool:
+    """Whether every quote mark that opens a field has another that closes it, as RFC 4180 wants."""
+    try:
+        for _ in records(numbered_lines(path), dialect, path):
+            pass
+    except BadQuote:
+        return False
+    return True
 
 
 def rows(path: Path, dialect: Dialect, names: Sequence[str]) -> Iterator[Row]:

@@ -10,6 +10,8 @@ from polyseme.tasks.lines import shown
 from polyseme.tasks.records import Row
 from polyseme.tasks.sheets import Sheet
 
+_MOST_DIGITS = 20  # nothing here is counted further, and Python reads some thousands only
+
 
 @dataclass(frozen=True, slots=True)
 class Fields:
@@ -27,7 +29,7 @@ class Fields:
 
     def whole_number(self, name: str) -> int:
         cell = self.cell(name)
-        if isinstance(cell, str) and cell.strip().isdecimal() and cell.isascii():
+        if isinstance(cell, str) and cell.strip().isdecimal() and cell.isascii() and len(cell) < _MOST_DIGITS:
             return int(cell)
         if type(cell) is not int or cell < 0:
             raise self.wrong(name, f"found {shown(cell)}; wanted a whole number from 0.")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-_Z = 1.959964  # of 95 %
+Z = 1.959964  # of 95 %
 
 
 class Estimate(NamedTuple):
@@ -17,7 +17,7 @@ class Estimate(NamedTuple):
     high: float
 
 
-def share(n_right: int, n: int) -> Estimate:
+def share(n_right: float, n: float) -> Estimate:
     """Of independent answers (Wilson 1927), which does not fail near 0 and 1.
 
     >>> [round(value, 3) for value in share(8, 10)]
@@ -25,13 +25,13 @@ def share(n_right: int, n: int) -> Estimate:
     """
     if n == 0:
         return Estimate(math.nan, 0.0, 1.0)
-    part, scale = n_right / n, 1 + _Z**2 / n
-    middle = (part + _Z**2 / (2 * n)) / scale
-    spread = _Z / scale * math.sqrt(part * (1 - part) / n + _Z**2 / (4 * n**2))
+    part, scale = n_right / n, 1 + Z**2 / n
+    middle = (part + Z**2 / (2 * n)) / scale
+    spread = Z / scale * math.sqrt(part * (1 - part) / n + Z**2 / (4 * n**2))
     return Estimate(part, max(0.0, middle - spread), min(1.0, middle + spread))
 
 
-def clustered_share(n_right: Sequence[int], n: Sequence[int]) -> Estimate:
+def clustered_share(n_right: Sequence[float], n: Sequence[float]) -> Estimate:
     """Of answers that come in sentences: those of one sentence are not independent, so sentences are what varies.
 
     The linearised variance of a ratio (Cochran 1977); with one answer a sentence it is nearly `share`.
@@ -42,21 +42,24 @@ def clustered_share(n_right: Sequence[int], n: Sequence[int]) -> Estimate:
     rights, sizes = np.asarray(n_right, float), np.asarray(n, float)
     total, n_clusters = sizes.sum(), len(sizes)
     if n_clusters < 2 or total == 0:
-        return share(int(rights.sum()), int(total))
+        return share(float(rights.sum()), float(total))
     part = rights.sum() / total
     variance = n_clusters / (n_clusters - 1) * ((rights - part * sizes) ** 2).sum() / total**2
-    spread = _Z * math.sqrt(variance)
+    spread = Z * math.sqrt(variance)
     return Estimate(float(part), max(0.0, float(part - spread)), min(1.0, float(part + spread)))
 
 
 def correlation(value: float, n: int) -> Estimate:
     """Fisher's interval, with the variance that suits Spearman's correlation (Bonett & Wright 2000).
 
+    Ranks in perfect order, whose interval would be a point, count as half a swap of neighbours short of it.
+
     >>> [round(value, 2) for value in correlation(0.7, 353)]
     [0.7, 0.64, 0.75]
     """
-    if n < 4 or abs(value) >= 1:
-        return Estimate(value, -1.0 if n < 4 else value, 1.0 if n < 4 else value)
-    spread = _Z * math.sqrt((1 + value**2 / 2) / (n - 3))
-    middle = math.atanh(value)
-    return Estimate(value, math.tanh(middle - spread), math.tanh(middle + spread))
+    if n < 4:
+        return Estimate(value, -1.0, 1.0)
+    most = 1 - 6 / (n * (n**2 - 1))  # a swap of neighbours costs twice as much
+    middle = math.atanh(max(-most, min(most, value)))
+    spread = Z * math.sqrt((1 + value**2 / 2) / (n - 3))
+    return Estimate(value, min(value, math.tanh(middle - spread)), max(value, math.tanh(middle + spread)))

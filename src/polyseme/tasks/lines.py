@@ -9,7 +9,7 @@ from polyseme.text.streams import blocks
 
 _CHUNK = 1 << 18
 _LONGEST = 1 << 26  # bytes a line: more is no line of text, and it would all be held in memory
-_LARGEST = 1 << 29  # characters of a file that is read whole
+_LARGEST = 1 << 29  # characters of a file that is read whole, and bytes of a line of it
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive (an Excel workbook is one). Unpack it, or export the sheet as CSV in UTF-8",
     b"PAR1": "a parquet file. Write it as CSV or as JSON lines",
@@ -18,9 +18,9 @@ _FOREIGN = {
 }
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, longest: int | None = None) -> Iterator[tuple[int, str]]:
     """Each line of a UTF-8 file, its end kept, with its number from 1. A byte order mark is passed over."""
-    for number, raw in enumerate(_lines(_chunks(path), path), 1):
+    for number, raw in enumerate(_lines(_chunks(path), path, longest or _LONGEST), 1):
         if b"\0" in raw:
             raise BadData(
                 f"byte {raw.index(0) + 1} of the line is NUL, which no text holds. Save the file as UTF-8 text.",
@@ -40,7 +40,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 def whole_text(path: Path) -> str:
     """All of a file that has to be read at once, such as one JSON value."""
     parts, n_characters = [], 0
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, longest=_LARGEST):  # JSON often is one line
         n_characters += len(line)
         if n_characters > _LARGEST:
             raise BadData(f"it holds more than {_LARGEST >> 20} million characters. Cut it up.", path, number)
@@ -86,15 +86,15 @@ def _refuse_foreign(path: Path) -> None:
             raise BadData(f"it is {problem}.", path)
 
 
-def _lines(chunks: Iterator[bytes], path: Path) -> Iterator[bytes]:
+def _lines(chunks: Iterator[bytes], path: Path, longest: int) -> Iterator[bytes]:
     begun: list[bytes] = []  # the parts of a line that has not ended yet
     n_bytes, number = 0, 0
     for chunk in chunks:
         first, *others = chunk.split(b"\n")
         begun.append(first)
         n_bytes += len(first)
-        if n_bytes > _LONGEST:
-            raise BadData(f"the line is longer than {_LONGEST >> 20} MB. Is this a text file?", path, number + 1)
+        if n_bytes > longest:
+            raise BadData(f"the line is longer than {longest >> 20} MB. Is this a text file?", path, number + 1)
         if others:
             yield b"".join(begun) + b"\n"
             yield from (line + b"\n" for line in others[:-1])

@@ -45,6 +45,10 @@ def confusion_picture(report: Report, path: Path) -> None:
     write_file(path, drawn.getvalue())
 
 
+def literal(text: str) -> str:
+    """For matplotlib, to which a dollar would begin a formula."""
+    return text.replace("$", r"\$")
+
+
 def _short(name: str) -> str:
-    # a dollar would begin a formula
-    return (name if len(name) <= 18 else name[:17] + "…").replace("$", r"\$")
+    return literal(name if len(name) <= 18 else name[:17] + "…")

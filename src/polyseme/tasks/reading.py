@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyseme.errors import Mistake
+from polyseme.errors import Mistake, listed
 from polyseme.tasks.conll import read_tagged
 from polyseme.tasks.examples import Dataset, LabelledText, Pair, Question, TaggedWords
 from polyseme.tasks.scored import read_scored
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
         """The options of a reader; a column it does not know is refused."""
         for name, value in self._asdict().items():
             if value is not None and name not in names:
-                raise Mistake(f"This task has no column for --{name.replace('_', '-')}; it has {', '.join(names)}.")
+                raise Mistake(f"This task has no column for --{name.replace('_', '-')}; it has {listed(names)}.")
         return {f"{name}_column": getattr(self, name) for name in names}
 
 
@@ -60,8 +60,8 @@ def _scored(path: Path, columns: Columns, labelled: bool) -> Dataset[Any]:
 
 
 def _tagged(path: Path, columns: Columns, labelled: bool) -> Dataset[Any]:
-    chosen = columns.only("label")["label_column"] if labelled else None
-    return read_tagged(path, tag_column=chosen)
+    chosen = _chosen(columns, labelled)
+    return read_tagged(path, tag_column=chosen.get("label_column"), tagged=labelled)
 
 
 def _questions(path: Path, columns: Columns, labelled: bool) -> Dataset[Any]:

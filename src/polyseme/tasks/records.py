@@ -11,6 +11,10 @@ from polyseme.tasks.lines import shown
 _LONGEST = 1 << 24  # characters of a quoted field: past this its closing quote is missing
 
 
+class BadQuote(BadData):
+    """A quote mark that opens a field and does not close where the field ends."""
+
+
 class Row(NamedTuple):
     """The cells of one row and the line it begins on."""
 
@@ -80,13 +84,15 @@ class _QuotedRow:
             n_characters += len(parts[-1])
             self.number, self.line, self.place = *next(self.lines, (self.number, "")), 0
             if not self.line or n_characters > _LONGEST:
-                raise BadData(f"the quote that opens {opening!r} is never closed. {_REMEDY}", self.path, opened, column)
+                raise BadQuote(
+                    f"the quote that opens {opening!r} is never closed. {_REMEDY}", self.path, opened, column
+                )
         parts.append(self.line[self.place : end])
         self.place = end + 1
         behind = self.line[self.place :].rstrip("\r\n")
         if behind and not behind.startswith(self.mark):
             where = "" if self.number == opened else f" on line {self.number}"
-            raise BadData(
+            raise BadQuote(
                 f"the quote that opens {opening!r} closes{where} before {shown(behind, 30)}; wanted a delimiter or the "
                 f"end of the line there. {_REMEDY}",
                 self.path,
@@ -103,6 +109,6 @@ class _QuotedRow:
 
 
 _REMEDY = (
-    "Close the quote where the field ends, write a quote mark of the text twice inside quotes, or read the file with "
-    "quotes=False if its quote marks are plain text."
+    "Close the quote where the field ends, and write a quote mark of the text twice inside quotes; if quote marks are "
+    "plain text, part the fields by tabs, or read the file in Python with quotes=False."
 )

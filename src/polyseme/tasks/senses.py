@@ -97,16 +97,18 @@ def _sentence(fields: Fields) -> SensedWords:
 def _sense(fields: Fields, sense: Any, starts: list[int]) -> Sense:
     try:
         start, end = sense["start"], sense["end"]
-        lemma, keys = (sense["lemma"], sense["pos"]), tuple(sense["keys"])
+        lemma, keys = (sense["lemma"], sense["pos"]), sense["keys"]
     except (TypeError, KeyError) as error:
         raise _bad(
             fields, f"found {shown(sense)}; wanted start, end, lemma, pos and keys ({error} is not there)."
         ) from None
     if not (type(start) is int and type(end) is int and 0 <= start < end < len(starts)):
         raise _bad(fields, f"the words from {start!r} to {end!r} of {len(starts) - 1}; wanted 0 <= start < end.")
-    if not keys or not all(isinstance(part, str) and part for part in (*lemma, *keys)):
-        raise _bad(fields, f"found {shown(sense)}; lemma, pos and each key want a text, and a key there must be.")
-    return Sense(starts[start], starts[end], lemma, keys)
+    if not isinstance(keys, list) or not keys or not all(isinstance(part, str) and part for part in (*lemma, *keys)):
+        raise _bad(
+            fields, f"found {shown(sense)}; wanted texts as lemma and pos, and a list of them, not empty, as keys."
+        )
+    return Sense(starts[start], starts[end], lemma, tuple(keys))
 
 
 def _bad(fields: Fields, problem: str) -> BadData:

@@ -1,7 +1,7 @@
 """A file of rows with named columns, whatever its format."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyseme.tasks import delimited, json_lines
@@ -31,12 +31,18 @@ class Sheet:
         return row.line if self.dialect is None else line_of(row, place)
 
 
-def open_sheet(path: Path | str, delimiter: str | None = None, quotes: bool = True) -> Sheet:
-    """A csv, tsv or jsonl file, plain or .gz or .zst: by its suffix, else by its first line."""
+def open_sheet(path: Path | str, delimiter: str | None = None, quotes: bool | None = None) -> Sheet:
+    """A csv, tsv or jsonl file, plain or .gz or .zst: by its suffix, else by its first line.
+
+    Quote marks are read as RFC 4180 has it, or with quotes=False as text; None leaves that to a file parted by tabs.
+    """
     path = Path(path)
     if kind(path) in _JSON or (kind(path) not in (".csv", ".tsv") and _begins_json(path)):
         return Sheet(path, json_lines.header(path), None)
-    dialect, said = delimited.sniff(path, delimiter, quotes)
+    dialect, said = delimited.sniff(path, delimiter, quotes is not False)
+    if quotes is None and dialect.delimiter == "\t" and not delimited.quotes_close(path, dialect):
+        dialect = replace(dialect, quotes=False)
+        said.append(f"{path}: its quote marks are text, since one that opens a field does not close at its end")
     return Sheet(path, delimited.header(path, dialect), dialect, tuple(said))
 
 

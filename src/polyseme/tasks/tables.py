@@ -24,7 +24,7 @@ def read_texts(
     text_column: str | None = None,
     label_column: str | None = None,
     delimiter: str | None = None,
-    quotes: bool = True,
+    quotes: bool | None = None,
 ) -> Dataset[LabelledText]:
     """A text and its class or score a row. Columns that are not chosen are guessed, and the guess is said."""
     sheet = open_sheet(path, delimiter, quotes)
@@ -39,7 +39,7 @@ def read_pairs(
     text_b_column: str | None = None,
     label_column: str | None = None,
     delimiter: str | None = None,
-    quotes: bool = True,
+    quotes: bool | None = None,
 ) -> Dataset[Pair]:
     """Two texts and their class or score a row. Columns that are not chosen are guessed, and the guess is said."""
     sheet = open_sheet(path, delimiter, quotes)
@@ -127,7 +127,8 @@ def _label(sheet: Sheet, row: Row, place: int, target: str) -> Label:
 def _label_problem(cell: Any) -> str:
     if cell is ABSENT or cell is None or (isinstance(cell, str) and not cell.strip()):
         return "the label is empty. Fill it in, or delete the row."
-    return f"found {shown(cell)}; wanted a label: a string or a whole number. For numbers ask for target='score'."
+    numbers = "For numbers take the task regress, or target='score'."
+    return f"found {shown(cell)}; wanted a label: a string or a whole number. {numbers}"
 
 
 def _score_problem(cell: Any) -> str:
