@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +12,7 @@ from torch.nn import functional as F
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import BiLstm, ElmoEncoder
 from polyseme.layers.softmax import Softmax
-from polyseme.pretrain.measuring import steps_between
+from polyseme.pretrain.measuring import perplexity, steps_between
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import Rows, Window
 from polyseme.pretrain.state import forgotten
@@ -94,9 +93,9 @@ class ElmoObjective:
             n_places += int(real.sum())
         forward, backward = (totals / n_places).tolist()
         return {
-            "forward_perplexity": math.exp(forward),
-            "backward_perplexity": math.exp(backward),
-            "perplexity": math.exp((forward + backward) / 2),
+            "forward_perplexity": perplexity(forward),
+            "backward_perplexity": perplexity(backward),
+            "perplexity": perplexity((forward + backward) / 2),
         }
 
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained:
