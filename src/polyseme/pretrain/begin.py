@@ -88,9 +88,9 @@ def _check_finished(job: Job) -> None:
     if problem := damage(model):
         raise BadFile(f"{model} is damaged ({problem}). Delete it to train it again.")
     made_from = provenance.read(model)
-    refuse_changed(job, job.corpus, made_from["corpus"]["files"])
-    if job.valid:
-        refuse_changed(job, job.valid, made_from["valid"]["files"])
+    for name, paths in (("corpus", job.corpus), ("valid", job.valid)):
+        if paths:
+            refuse_changed(job, paths, made_from.get(name, {}).get("files", []))
 
 
 def _finished(out: Path) -> Path:
