@@ -1,11 +1,12 @@
 """Files and folders that appear all at once."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from polyseme.errors import BadFile
-from polyseme.files import damage, new_file, new_folder, write_file
+from polyseme.files import clear_leftovers, damage, new_file, new_folder, write_file
 
 
 def test_a_file_keeps_its_old_content_when_writing_fails(tmp_path):
@@ -37,3 +38,41 @@ def test_a_folder_that_is_there_is_only_replaced_by_force(tmp_path):
         (folder / "b").write_text("new")
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["b", "manifest.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+def test_interrupted_while_a_folder_is_replaced_the_old_one_stands(tmp_path, monkeypatch, nth):
+    with new_folder(tmp_path / "model") as folder:
+        (folder / "a").write_text("old")
+    replace, calls = Path.replace, []
+
+    def interrupted(self, target):
+        calls.append(target)
+        if len(calls) == nth + 1:  # the first call is the manifest's
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "model", force=True) as folder:
+        (folder / "a").write_text("new")
+    assert (tmp_path / "model" / "a").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_a_kill_left_is_cleared_and_nothing_else(tmp_path):
+    for name in (".corpus.a1", ".corpus.b2", ".other.c3", "corpus"):
+        (tmp_path / name / "inner").mkdir(parents=True)
+    for name in (".run.json.d4.json", ".lock", "run.json"):
+        (tmp_path / name).write_text("{}")
+    clear_leftovers(tmp_path, ["corpus", "run.json", "absent"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", ".other.c3", "corpus", "run.json"]
+
+
+def test_a_folder_that_was_being_replaced_when_the_kill_came_stands_again(tmp_path):
+    (tmp_path / ".model.old.a1" / "model" / "inner").mkdir(parents=True)
+    (tmp_path / ".pieces.old.b2" / "pieces" / "older").mkdir(parents=True)
+    (tmp_path / "pieces" / "newer").mkdir(parents=True)
+    clear_leftovers(tmp_path, ["model", "pieces"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "pieces"]
+    assert (tmp_path / "model" / "inner").is_dir()
+    assert (tmp_path / "pieces" / "newer").is_dir()

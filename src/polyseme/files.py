@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,6 +81,21 @@ def damage(folder: Path) -> str | None:
     return None
 
 
+def clear_leftovers(folder: Path, names: Iterable[str]) -> None:
+    """Remove what a kill left of new files and folders of these names; one that was being replaced stands again.
+
+    Only whoever holds the folder's lock may do that.
+    """
+    for name in names:
+        for leftover in folder.glob(f".{name}.*"):
+            if leftover.name.startswith(f".{name}.old."):
+                _put_back(leftover, folder / name)
+            elif leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
+
+
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -133,12 +148,23 @@ def _hashes(folder: Path) -> dict[str, str]:
 def _move(temporary: Path, path: Path) -> None:
     if path.exists():  # keep the old one until the new one stands in its place
         old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.old."))
-        path.replace(old / path.name)
-        temporary.replace(path)
+        try:
+            path.replace(old / path.name)
+            temporary.replace(path)
+        except BaseException:
+            _put_back(old, path)
+            raise
         shutil.rmtree(old)
     else:
         temporary.replace(path)
     _sync_folder(path.parent)
+
+
+def _put_back(old: Path, path: Path) -> None:
+    """What stood at a path before, if nothing stands there now."""
+    if (old / path.name).exists() and not path.exists():
+        (old / path.name).replace(path)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

@@ -43,6 +43,18 @@ def corpus(grammar, tmp_path_factory) -> Path:
 
 
 @pytest.fixture
+def reading() -> dict[str, str]:
+    """How a text is read where nobody says anything else."""
+    return {"split": "rules", "field": "text", "errors": "strict"}
+
+
+@pytest.fixture
+def one_process(monkeypatch) -> None:
+    """Small texts are read here: processes take longer to start than to work."""
+    monkeypatch.setattr("polyseme.text.chunks.os.cpu_count", lambda: 1)
+
+
+@pytest.fixture
 def kept_runs(tmp_path) -> Path:
     """Where a test's long run is: with POLYSEME_KEPT_RUNS in a folder that stays, so that it goes on where it was."""
     return Path(os.environ.get("POLYSEME_KEPT_RUNS", tmp_path))

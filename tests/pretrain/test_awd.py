@@ -81,6 +81,15 @@ def test_it_learns_far_more_than_how_often_words_come(run, corpus):
     assert found[-1] < 2.3 < 10 < unigram  # three choices in three places of seven would be 1.6
 
 
+def test_a_model_that_has_gone_astray_has_an_infinite_perplexity():
+    made = objective(backward=(False, True))
+    made.directions[0].model.decoder.bias.data[0] = 1e6
+    with torch.inference_mode():
+        found = made.evaluate()
+    assert found["forward_perplexity"] == found["perplexity"] == math.inf
+    assert found["backward_perplexity"] < 100
+
+
 def test_the_model_scores_as_its_output_layer_does(run):
     model = polyseme.load(run)
     assert model.tokenizer.words[: len(SPECIAL)] == SPECIAL

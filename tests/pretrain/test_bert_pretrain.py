@@ -80,6 +80,7 @@ def test_it_learns_words_and_adjacency(corpus, run):
     assert found[-1]["masked_perplexity"] == pytest.approx(np.exp(found[-1]["masked_loss"]))
     assert found[-1]["masked_accuracy"] > 0.6
     assert 0.3 < found[-1]["adjacent_ratio"] < 0.6
+    assert found[-1]["adjacent_accuracy"] > 0.6  # who has learned to say the opposite has less than 0.4
 
 
 def test_the_model_holds_its_recipe_its_corpus_its_ratio_and_its_metrics(run):
@@ -99,6 +100,19 @@ def begun(corpus: Path, folder: Path, settings: list[str], init: Path | None = N
     model = polyseme.load(init) if init else None
     job = Job((str(corpus),), (), folder, reading, model, lambda report: None)
     return begin_bert.begin(recipe("bert-tiny", settings), job)
+
+
+def test_accuracy_on_adjacency_is_compared_with_the_share_that_follows(corpus, tmp_path):
+    made = begun(corpus, tmp_path / "work", TINY)
+    head = made.module.heads.adjacent
+    head.weight.data.zero_()
+    for says_follows in (True, False):
+        head.bias.data = torch.tensor([1.0, 0.0] if says_follows else [0.0, 1.0])
+        with torch.inference_mode():
+            found = made.evaluate()
+        assert 0 < found["adjacent_ratio"] < 1
+        wanted = found["adjacent_ratio"] if says_follows else 1 - found["adjacent_ratio"]
+        assert found["adjacent_accuracy"] == pytest.approx(wanted)
 
 
 def test_the_loss_of_a_step_and_its_gradient_are_those_of_transformers(corpus, run, tmp_path):
@@ -280,6 +294,7 @@ def test_domain_words_become_pieces_whose_rows_begin_as_the_mean_of_their_pieces
         for old, table in (tables, biases):
             torch.testing.assert_close(table[number], old[pieces].mean(0), rtol=0, atol=1e-6)
     torch.testing.assert_close(tables[1][:n_before], tables[0], rtol=0, atol=1e-6)
+    assert after.provenance["init"] == before.provenance
 
 
 def test_transformers_cuts_domain_words_as_we_do(grown):

@@ -13,6 +13,7 @@ from polyseme.errors import Mistake
 from polyseme.lens.fill import fill
 from polyseme.lens.score import score, total
 from polyseme.pretrain import pretrain, recipe
+from polyseme.train import optim
 
 SETTINGS = [
     *("encoder.width=16", "encoder.cell_width=24", "encoder.filters=[[1,8],[2,8]]", "encoder.n_highway=1"),
@@ -105,7 +106,7 @@ def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, run_with_kills, tm
 def test_going_on_from_an_own_model_keeps_its_words(run, grammar, tmp_path):
     (tmp_path / "more.txt").write_text(grammar(100, seed=9).replace("cat", "parrot"))
     more = pretrain(
-        recipe("elmo-tiny", ["rows=4", "unroll=8", "epochs=1"]),
+        recipe("elmo-tiny", ["rows=4", "unroll=8", "epochs=1", "encoder.dropout=0.25"]),
         [str(tmp_path / "more.txt")],
         tmp_path / "out",
         init=run,
@@ -114,6 +115,8 @@ def test_going_on_from_an_own_model_keeps_its_words(run, grammar, tmp_path):
     assert after.tokenizer == before.tokenizer
     assert after.encoder.widths == before.encoder.widths
     assert not after.lm.weight.equal(before.lm.weight)
+    assert after.encoder.config.dropout == after.provenance["recipe"]["encoder"]["dropout"] == 0.25
+    assert after.provenance["init"] == before.provenance
 
 
 def test_going_on_from_a_released_model_gives_it_a_softmax(run, tmp_path, corpus):
@@ -137,9 +140,14 @@ def test_the_sampled_loss_learns_too(corpus, tmp_path):
     assert polyseme.load(out).provenance["metrics"]["perplexity"] < 5
 
 
-def test_adagrad_is_the_papers(corpus, tmp_path):
+def test_adagrad_is_the_papers(corpus, tmp_path, monkeypatch):
     settings = [*SETTINGS, "optimizer=adagrad", "rate=0.2", "schedule=constant"]
+    make, made = optim.make, []
+    monkeypatch.setattr(optim, "make", lambda *given, **named: made.append(make(*given, **named)) or made[-1])
     out = pretrain(recipe("elmo-tiny", settings), [str(corpus)], tmp_path / "out")
+    (optimizer,) = made
+    assert isinstance(optimizer, torch.optim.Adagrad)
+    assert {(group["lr"], group["initial_accumulator_value"]) for group in optimizer.param_groups} == {(0.2, 1.0)}
     assert polyseme.load(out).provenance["metrics"]["perplexity"] < 8
 
 

@@ -41,6 +41,14 @@ def test_sentences_and_documents_are_those_of_the_word_shards(tmp_path, tokenize
     assert np.array_equal(np.append(0, begins.cumsum())[pieces.sentences], words.sentences)
 
 
+def test_special_pieces_that_are_written_in_a_text_are_plain_text(tmp_path, tokenizer):
+    path = written(tmp_path, "The cats [MASK] sat [SEP] [PAD] .")
+    pieces = piece_shards.build(path, tmp_path / "pieces", tokenizer, processes=1)
+    found = {tokenizer.piece(number) for number in (pieces.ids & ~BEGINS).tolist()}
+    assert not found & {"[MASK]", "[SEP]", "[PAD]", "[CLS]"}
+    assert pieces.meta.n_words == 13
+
+
 def test_the_pieces_of_each_word_are_its_own(tmp_path, tokenizer):
     path = written(tmp_path, TEXT.replace("weren't", "were"))  # BERT's own words are weren ' t
     pieces = piece_shards.build(path, tmp_path / "pieces", tokenizer, processes=1)

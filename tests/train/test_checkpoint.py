@@ -52,6 +52,17 @@ def test_a_damaged_checkpoint_is_named_and_passed_over(tmp_path, caplog, damage_
     assert "step-000000002" in caplog.text
 
 
+def test_a_fresh_checkpoint_stays_when_all_later_ones_are_damaged(tmp_path):
+    for step in (90, 100):
+        checkpoint.save(tmp_path, step, fill(b"x"))
+        (tmp_path / "checkpoints" / f"step-{step:09d}" / "weights").write_bytes(b"y")
+    assert checkpoint.newest(tmp_path) is None
+    for step in (20, 30):
+        folder = checkpoint.save(tmp_path, step, fill(b"fresh"))
+        assert checkpoint.newest(tmp_path) == (step, folder)
+    assert sorted(path.name[-3:] for path in (tmp_path / "checkpoints").iterdir()) == ["020", "030"]
+
+
 def test_a_writer_that_fails_leaves_nothing_behind(tmp_path):
     checkpoint.save(tmp_path, 1, fill(b"good"))
 

@@ -64,9 +64,12 @@ def test_weight_decay_spares_biases_and_norms():
 
 def test_the_norm_is_clipped_and_told():
     module = model()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0)
-    (told,) = train(loss_with(module), optimizer, lambda s: 0.0, range(1), seed=0, most_norm=1e-3)
-    assert told.norm > 1e-3
+    before = nn.utils.parameters_to_vector(module.parameters()).detach()
+    optimizer = torch.optim.SGD(module.parameters(), lr=1)
+    (told,) = train(loss_with(module), optimizer, lambda s: 1.0, range(1), seed=0, most_norm=1e-3)
+    moved = nn.utils.parameters_to_vector(module.parameters()).detach() - before
+    assert told.norm > 1e-2
+    assert moved.norm() == pytest.approx(1e-3, rel=0.01)
 
 
 def test_a_loss_that_is_no_number_stops_the_run():
@@ -78,6 +81,20 @@ def test_a_loss_that_is_no_number_stops_the_run():
                 lambda s, _: (module(torch.full((1, 4), torch.nan)).sum(), None), optimizer, lambda s: 0.1, range(3), 0
             )
         )
+
+
+def test_a_gradient_that_is_infinite_stops_the_run_before_it_moves_anything():
+    module = model()
+    before = [p.clone() for p in module.parameters()]
+    huge = torch.full((1, 8), 3e38)
+
+    def loss_of(step, state):
+        return (module[3](huge) * 1e3).sum(), None
+
+    optimizer = optim.make("adamw", module[3], 0.1)
+    with pytest.raises(Mistake, match="step 1 is infinite"):
+        list(train(loss_of, optimizer, lambda s: 0.1, range(3), 0, most_norm=1.0))
+    assert all(a.equal(b) for a, b in zip(module.parameters(), before, strict=True))
 
 
 def test_slanted_triangular_rates_equal_the_papers_formula():

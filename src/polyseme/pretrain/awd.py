@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from polyseme.encoders import Pretrained
 from polyseme.encoders.awd_lstm import AwdLstmEncoder, TiedDecoder
 from polyseme.encoders.awd_pair import pair
 from polyseme.layers.softmax import full_loss, sampled_loss
-from polyseme.pretrain.measuring import steps_between
+from polyseme.pretrain.measuring import perplexity, steps_between
 from polyseme.pretrain.recipes import AwdRecipe
 from polyseme.pretrain.state import forgotten
 from polyseme.pretrain.stream import HeldOut, Stream, Window
@@ -98,8 +97,8 @@ class AwdObjective:
     def evaluate(self) -> dict[str, float]:
         """The perplexity on the text held out, from the full softmax; of two directions, the geometric mean."""
         means = {one.name: _mean_nll(one) for one in self.directions}
-        each = {f"{name}_perplexity": math.exp(mean) for name, mean in means.items()} if len(means) > 1 else {}
-        return {**each, "perplexity": math.exp(sum(means.values()) / len(means))}
+        each = {f"{name}_perplexity": perplexity(mean) for name, mean in means.items()} if len(means) > 1 else {}
+        return {**each, "perplexity": perplexity(sum(means.values()) / len(means))}
 
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained:
         models = [

@@ -6,14 +6,15 @@ import shutil
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from polyseme.encoders import Pretrained
-from polyseme.errors import Mistake
-from polyseme.files import damage, locked
-from polyseme.formats import load, save
+from polyseme.errors import BadFile, Mistake
+from polyseme.files import clear_leftovers, damage, locked
+from polyseme.formats import load, provenance, save
 from polyseme.pretrain import begin_awd, begin_bert, begin_elmo, static
 from polyseme.pretrain.claim import Begin
+from polyseme.pretrain.corpus import read, recorded, refuse_changed, refuse_shared
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import NeuralRecipe, Recipe, StaticRecipe
 from polyseme.pretrain.run import Objective, run
@@ -21,6 +22,7 @@ from polyseme.train.claim import refuse_strangers
 from polyseme.train.report import Report
 
 Tell = Callable[[Report], None]
+Paths: TypeAlias = "str | Path | Sequence[str | Path]"
 
 # what is learned by each family's networks, from its recipe and the run's text
 _BEGIN: dict[str, Callable[[Any, Job], Objective]] = {
@@ -30,11 +32,15 @@ _BEGIN: dict[str, Callable[[Any, Job], Objective]] = {
 }
 
 
+# what a run writes in its folder beside its checkpoints
+_WRITTEN = ("corpus", "valid", "pieces", "model", "words.txt", "run.json", "metrics.jsonl")
+
+
 def pretrain(
     recipe: Recipe,
-    corpus: Sequence[str],
+    corpus: Paths,
     out: Path | str,
-    valid: Sequence[str] = (),
+    valid: Paths = (),
     init: Path | str | None = None,
     split: bool = False,
     field: str = "text",
@@ -45,23 +51,46 @@ def pretrain(
 
     `field` is where jsonl and parquet hold the text; errors="replace" reads bytes that are no UTF-8 as U+FFFD.
     """
-    out = Path(out)
+    out, texts, held_out = Path(out), _strings(corpus), _strings(valid)
     reading = {"split": "spaces" if split else "rules", "field": field, "errors": errors}
-    begin = Begin(recipe, tuple(corpus), tuple(valid), str(init) if init else None, reading)
-    if isinstance(recipe, StaticRecipe) and init:
-        raise Mistake("Static vectors are trained anew each time: leave --init out.")
+    if isinstance(recipe, StaticRecipe):
+        _check_static(held_out, init)
     refuse_strangers(out)
+    refuse_shared(texts, held_out)
     with locked(out):
-        begin.claim(out)
-        if (out / "model").is_dir() and damage(out / "model") is None:
-            return _finished(out)
-        job = Job(tuple(corpus), tuple(valid), out, reading, load(init) if init else None, tell)
-        if isinstance(recipe, StaticRecipe):
+        clear_leftovers(out, _WRITTEN)
+        job = Job(texts, held_out, out, reading, load(init) if init else None, tell)
+        Begin.of(recipe, job, str(init) if init else None).claim(out)
+        if (out / "model").exists():
+            _check_finished(job)
+        elif isinstance(recipe, StaticRecipe):
             _static(job, recipe)
         elif isinstance(recipe, NeuralRecipe):
-            for report in run(out, recipe, _BEGIN[recipe.family](recipe, job)):
+            for report in run(out, recipe, _BEGIN[recipe.family](recipe, job), job.origin):
                 tell(report)
         return _finished(out)
+
+
+def _strings(paths: Paths) -> tuple[str, ...]:
+    return tuple(map(str, [paths] if isinstance(paths, str | Path) else paths))
+
+
+def _check_static(valid: Sequence[str], init: Path | str | None) -> None:
+    if init:
+        raise Mistake("Static vectors are trained anew each time: leave --init out.")
+    if valid:
+        raise Mistake("Static vectors are not measured while they are trained: leave --valid out.")
+
+
+def _check_finished(job: Job) -> None:
+    """A finished model is neither made again nor given to who asks for that of another text."""
+    model = job.folder / "model"
+    if problem := damage(model):
+        raise BadFile(f"{model} is damaged ({problem}). Delete it to train it again.")
+    made_from = provenance.read(model)
+    for name, paths in (("corpus", job.corpus), ("valid", job.valid)):
+        if paths:
+            refuse_changed(job, paths, made_from.get(name, {}).get("files", []))
 
 
 def _finished(out: Path) -> Path:
@@ -72,7 +101,7 @@ def _finished(out: Path) -> Path:
 
 
 def _static(job: Job, recipe: StaticRecipe) -> None:
-    text = job.words()
+    text = read(job, job.corpus, "corpus")
     made = static.train(text, recipe, job.folder, lambda done, total: job.tell(Report("Training", done, total)))
-    provenance = {"polyseme": version("polyseme"), "recipe": recipe.model_dump(), **text.facts}
-    save(Pretrained(made.tokenizer, made.encoder, provenance), job.folder / "model", force=True)
+    facts = {"polyseme": version("polyseme"), "recipe": recipe.model_dump(), "corpus": recorded(text)}
+    save(Pretrained(made.tokenizer, made.encoder, facts), job.folder / "model")

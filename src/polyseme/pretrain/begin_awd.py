@@ -9,6 +9,7 @@ from polyseme.encoders.awd_lstm import AwdLstmEncoder, BidirectionalAwdLstm, Tie
 from polyseme.encoders.awd_pair import apart
 from polyseme.encoders.awd_vocabulary import with_vocabulary
 from polyseme.errors import Mistake
+from polyseme.pretrain import corpus as corpora
 from polyseme.pretrain.awd import AwdObjective, Direction, LanguageModel
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.marked_pieces import MarkedText, prepare
@@ -20,7 +21,7 @@ from polyseme.text.marked import MarkedWords
 
 def begin(recipe: AwdRecipe, job: Job) -> AwdObjective:
     known = () if job.init is None else _known(job.init, recipe)
-    corpus = job.words()
+    corpus = corpora.prepare(job)
     text = prepare(corpus, job.folder, known, recipe.encoder.n_words, recipe.min_count)
     torch.manual_seed(recipe.seed)
     models = _new(recipe, text) if job.init is None else _grown(recipe, text, job.init)
@@ -30,8 +31,7 @@ def begin(recipe: AwdRecipe, job: Job) -> AwdObjective:
             f"The text has {len(text.train.ids):,} pieces, too few for {recipe.rows} rows of {recipe.bptt}. "
             "Give more text, or fewer rows with --set rows=…"
         )
-    origin = {} if job.init is None else {"init": job.init.provenance}
-    return AwdObjective(recipe, directions, text.words, {**corpus.facts, **origin})
+    return AwdObjective(recipe, directions, text.words, corpus.facts)
 
 
 def _known(init: Pretrained, recipe: AwdRecipe) -> tuple[str, ...]:

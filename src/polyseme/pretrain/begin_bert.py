@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from pydantic import BaseModel
 
 from polyseme.encoders.bert import BertEncoder
+from polyseme.encoders.bert_config import BertConfig
 from polyseme.encoders.bert_growth import completed, with_rows
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.errors import Mistake, listed
@@ -31,12 +33,7 @@ def begin(recipe: BertRecipe, job: Job) -> BertObjective:
     corpus = prepare(job, lambda: _tokenizer(recipe, job), least=2 if recipe.adjacent else 1)
     torch.manual_seed(recipe.seed)
     encoder, heads, absent = _model(recipe, corpus.tokenizer, job)
-    longest, n_places = _longest(recipe), encoder.config.max_position_embeddings
-    if longest > n_places:
-        raise Mistake(
-            f"Sequences of {longest} positions are asked for; this encoder has {n_places}. Lower length or long_length."
-        )
-    tokenizer = corpus.tokenizer.with_window(max(corpus.tokenizer.window, longest))
+    tokenizer = corpus.tokenizer.with_window(max(corpus.tokenizer.window, _longest(recipe)))
     text, n_steps = _text(recipe, corpus)
     facts = corpus.facts
     if absent:
@@ -59,7 +56,17 @@ def _check(recipe: BertRecipe, job: Job) -> None:
         raise Mistake("domain_words are added to the vocabulary of a model that is gone on from. Give it with --init.")
     if job.init is not None and not isinstance(job.init.encoder, BertEncoder):
         raise Mistake(f"--init wants a BERT; found one of the family {job.init.encoder.family!r}.")
+    _check_length(recipe, recipe.encoder if job.init is None else job.init.encoder.config)
     _check_predictions(recipe)
+
+
+def _check_length(recipe: BertRecipe, config: BaseModel) -> None:
+    assert isinstance(config, BertConfig)
+    longest, n_places = _longest(recipe), config.max_position_embeddings
+    if longest > n_places:
+        raise Mistake(
+            f"Sequences of {longest} positions are asked for; this encoder has {n_places}. Lower length or long_length."
+        )
 
 
 def _check_predictions(recipe: BertRecipe) -> None:
@@ -95,6 +102,8 @@ def _model(recipe: BertRecipe, tokenizer: WordPiece, job: Job) -> tuple[BertEnco
     before, old, lm = job.init.tokenizer, job.init.encoder, job.init.lm
     assert isinstance(before, WordPiece)
     assert isinstance(old, BertEncoder)
+    dropouts = ("hidden_dropout_prob", "attention_probs_dropout_prob")  # are the recipe's; the sizes are kept
+    old.config = old.config.model_copy(update={name: getattr(recipe.encoder, name) for name in dropouts})
     encoder, heads, absent = completed(old, lm if isinstance(lm, BertHeads) else None, recipe.adjacent)
     words = {word: number for word, number in tokenizer.backend.get_vocab().items() if number >= before.n_pieces}
     if words:

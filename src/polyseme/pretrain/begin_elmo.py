@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from polyseme.encoders import Pretrained
-from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
+from polyseme.encoders import Encoder, Pretrained
+from polyseme.encoders.elmo import BiLstm, ElmoConfig, ElmoEncoder
 from polyseme.errors import Mistake
 from polyseme.layers.softmax import Softmax
-from polyseme.pretrain.corpus import Corpus, Sentences
-from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text
+from polyseme.pretrain.corpus import Corpus, Sentences, prepare
+from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text, WordTypes
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import VALID_UNROLL, Rows, n_valid_rows
@@ -18,13 +18,12 @@ from polyseme.text.vocab import Vocabulary
 
 
 def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
-    text, init = job.words(), job.init
-    torch.manual_seed(recipe.seed)
+    init = job.init
     if init is not None and not isinstance(init.encoder, ElmoEncoder):
         raise Mistake(f"--init wants an ELMo; found one of the family {init.encoder.family!r}.")
-    encoder = (
-        init.encoder if init is not None and isinstance(init.encoder, ElmoEncoder) else ElmoEncoder(recipe.encoder)
-    )
+    text = prepare(job)
+    torch.manual_seed(recipe.seed)
+    encoder = ElmoEncoder(recipe.encoder) if init is None else _with_dropout(init.encoder, recipe.encoder.dropout)
     tokenizer, softmax = _output(text, recipe, encoder.config, init)
     encoder.config = encoder.config.model_copy(update={"n_words": len(softmax.weight)})
     rows = _rows(text.train, recipe.rows, recipe.unroll, recipe.seed, recipe)
@@ -34,11 +33,20 @@ def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
             f"The text has {rows.n_places:,} words, too few for {recipe.rows} rows of {recipe.unroll}. "
             "Give more text, or fewer rows with --set rows=…"
         )
+    words = WordTypes(text.train.types, tokenizer)
+    others = words if text.valid.types is text.train.types else WordTypes(text.valid.types, tokenizer)
     model = BiLm(encoder, softmax).train()
-    return ElmoObjective(
-        recipe, model, tokenizer, Text(rows, text.train.types, tokenizer), Text(held_out, text.valid.types, tokenizer),
-        text.facts,
-    )  # fmt: skip
+    return ElmoObjective(recipe, model, tokenizer, Text(rows, words), Text(held_out, others), text.facts)
+
+
+def _with_dropout(encoder: Encoder, dropout: float) -> ElmoEncoder:
+    """The model's sizes are kept, the dropout is the recipe's."""
+    assert isinstance(encoder, ElmoEncoder)
+    encoder.config = encoder.config.model_copy(update={"dropout": dropout})
+    for layer in encoder.layers:
+        assert isinstance(layer, BiLstm)
+        layer.dropout = dropout
+    return encoder
 
 
 def _output(

@@ -17,6 +17,7 @@ from polyseme.encoders import Pretrained
 from polyseme.pretrain.examples import Examples, read
 from polyseme.pretrain.masked_lm import MaskedLm, Task
 from polyseme.pretrain.masking import Masked, Noise, Rates, mask
+from polyseme.pretrain.measuring import perplexity
 from polyseme.pretrain.pairs import Ids, Sequences
 from polyseme.pretrain.recipes import BertRecipe
 from polyseme.pretrain.turns import Phases
@@ -81,7 +82,7 @@ class BertObjective:
         found = {
             "masked_loss": loss / n_asked,
             "masked_accuracy": n_right / n_asked,
-            "masked_perplexity": math.exp(loss / n_asked),
+            "masked_perplexity": perplexity(loss / n_asked),
         }
         if not n_pairs:
             return found

@@ -1,10 +1,17 @@
-"""A run's folder belongs to one recipe and one text."""
+"""A run's folder belongs to one recipe, one text and one model to go on from."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import torch
+
+from polyseme.encoders import Pretrained
+from polyseme.files import sha256
+from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import Recipe
 from polyseme.train.claim import claim
 
@@ -17,9 +24,28 @@ class Begin:
     corpus: tuple[str, ...]
     valid: tuple[str, ...]
     init: str | None
+    init_sha256: str | None  # another model may come to stand at the same place
     reading: dict[str, str]
+
+    @classmethod
+    def of(cls, recipe: Recipe, job: Job, init: str | None) -> Begin:
+        return cls(recipe, job.corpus, job.valid, init, digest(job.init) if job.init else None, job.reading)
 
     def claim(self, out: Path) -> None:
         """Take a folder for this run, or see that it is this run's."""
-        facts = {**asdict(self), "recipe": self.recipe.model_dump(mode="json")}
+        facts = {"verb": "pretrain", **asdict(self), "recipe": self.recipe.model_dump(mode="json")}
         claim(out, facts, learned=("model", "checkpoints"), prepared=("words.txt", "corpus", "valid", "pieces"))
+
+
+def digest(model: Pretrained) -> str:
+    """A hash of a model's weights and of its tokenizer's files."""
+    found = hashlib.sha256()
+    for module in (model.encoder, model.lm):
+        for name, tensor in module.state_dict().items() if module is not None else ():
+            found.update(f"{name}{tuple(tensor.shape)}".encode())
+            found.update(tensor.detach().contiguous().flatten().view(torch.uint8).numpy().data)
+    with TemporaryDirectory() as folder:
+        model.tokenizer.write(Path(folder))
+        for file in sorted(Path(folder).iterdir()):
+            found.update(f"{file.name}{sha256(file)}".encode())
+    return found.hexdigest()

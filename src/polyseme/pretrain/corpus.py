@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.errors import Mistake
-from polyseme.files import damage, sha256
-from polyseme.text import shards
+from polyseme.errors import Mistake, listed
+from polyseme.files import damage
+from polyseme.pretrain.job import Job
+from polyseme.text import shards, sources
 from polyseme.text.corpus import find
 from polyseme.text.piece_shards import PieceShards
 from polyseme.text.shards import Shards
@@ -20,7 +21,6 @@ from polyseme.text.spellings import Types
 
 _PART_HELD_OUT, _MOST_HELD_OUT = 0.01, 100_000  # of the documents; words
 
-Tell = Callable[[int, int], None]
 Built = TypeVar("Built", Shards, PieceShards)
 
 
@@ -44,41 +44,60 @@ class Corpus:
     facts: dict[str, Any]  # for the record
 
 
-def prepare(
-    corpus: Sequence[str], valid: Sequence[str], folder: Path, reading: dict[str, str], tell: Tell | None = None
-) -> Corpus:
+def prepare(job: Job) -> Corpus:
     """Shards of the corpus in folder/corpus; what is held out comes from files of its own, or from the corpus's end."""
-    whole = _shards(corpus, folder / "corpus", reading, tell)
-    facts: dict[str, Any] = {"corpus": _facts(whole)}
-    if valid:
-        held_out = _shards(valid, folder / "valid", reading, None)
-        return Corpus(_part(whole, 0, None), _part(held_out, 0, None), whole, {**facts, "valid": _facts(held_out)})
+    whole = read(job, job.corpus, "corpus")
+    facts: dict[str, Any] = {"corpus": recorded(whole)}
+    if job.valid:
+        held_out = read(job, job.valid, "valid")
+        facts["valid"] = recorded(held_out)
+        return Corpus(_sentences(whole, 0, None), _sentences(held_out, 0, None), whole, facts)
     first = first_held_out(whole.sentences, whole.documents)
-    return Corpus(_part(whole, 0, first), _part(whole, first, None), whole, facts)
+    return Corpus(_sentences(whole, 0, first), _sentences(whole, first, None), whole, facts)
 
 
-def _shards(paths: Sequence[str], folder: Path, reading: dict[str, str], tell: Tell | None) -> Shards:
-    split, field, errors = reading["split"], reading["field"], reading["errors"]
+def read(job: Job, paths: Sequence[str], name: str) -> Shards:
+    """All text of files as words, in the job's folder under this name."""
+    folder = job.folder / name
+    split, field, errors = job.reading["split"], job.reading["field"], job.reading["errors"]
 
     def build() -> Shards:
-        return shards.build(paths, folder, split=split, field=field, errors=errors, on_progress=tell)
+        return shards.build(paths, folder, split=split, field=field, errors=errors, on_progress=job.reading_on)
 
-    return found_or_built(paths, folder, shards.open, build)
+    return found_or_built(job, paths, folder, shards.open, build)
+
+
+def recorded(found: Shards) -> dict[str, Any]:
+    """What text there is, for the record."""
+    meta = found.meta
+    return {"words": meta.n_words, "sentences": meta.n_sentences, "documents": meta.n_documents, "files": meta.sources}
 
 
 def found_or_built(
-    paths: Sequence[str], folder: Path, open: Callable[[Path], Built], build: Callable[[], Built]
+    job: Job, paths: Sequence[str], folder: Path, open: Callable[[Path], Built], build: Callable[[], Built]
 ) -> Built:
     """Shards that are there already are used when their files are still the ones that were asked for."""
     if not folder.exists():
         return build()
     found = open(folder)
-    wanted = [(path.as_posix(), sha256(path)) for path in find(paths)]
-    if [(source["path"], source["sha256"]) for source in found.meta.sources] != wanted:
-        raise Mistake(f"The text in {', '.join(paths)} has changed since the run was begun. Choose another --out.")
+    refuse_changed(job, paths, found.meta.sources)
     if problem := damage(folder):
         raise Mistake(f"{folder} is damaged ({problem}). Delete it; the same command builds it again.")
     return found
+
+
+def refuse_changed(job: Job, paths: Sequence[str], known: Sequence[dict[str, Any]]) -> None:
+    """See that the files are still those that are known."""
+    if not sources.same(find(paths), known, job.comparing):
+        raise Mistake(f"The text in {', '.join(paths)} has changed since the run was begun. Choose another --out.")
+
+
+def refuse_shared(corpus: Sequence[str], valid: Sequence[str]) -> None:
+    """A text that is learned from says nothing when it is measured on."""
+    if valid and (shared := sources.shared(find(valid), find(corpus))):
+        raise Mistake(
+            f"--valid is to be held out, and {listed(map(str, shared))} is in the corpus too. Take it out of one."
+        )
 
 
 def first_held_out(sentences: NDArray[np.int64], documents: NDArray[np.int64], least: int = 1) -> int:
@@ -94,15 +113,14 @@ def first_held_out(sentences: NDArray[np.int64], documents: NDArray[np.int64], l
     return max(first, min(n_documents - least, int(np.searchsorted(begins, sentences[-1] - _MOST_HELD_OUT))))
 
 
-def _part(whole: Shards, first: int, last: int | None) -> Sentences:
-    """The documents from first to last."""
+def part(
+    whole: Shards | PieceShards, first: int, last: int | None
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+    """The ids, sentences and documents of the documents from first to last."""
     documents = whole.documents[first : None if last is None else last + 1]
     sentences = whole.sentences[documents[0] : documents[-1] + 1]
-    return Sentences(
-        whole.ids[sentences[0] : sentences[-1]], sentences - sentences[0], documents - documents[0], whole.types
-    )
+    return np.asarray(whole.ids[sentences[0] : sentences[-1]]), sentences - sentences[0], documents - documents[0]
 
 
-def _facts(found: Shards) -> dict[str, Any]:
-    meta = found.meta
-    return {"words": meta.n_words, "sentences": meta.n_sentences, "documents": meta.n_documents, "files": meta.sources}
+def _sentences(whole: Shards, first: int, last: int | None) -> Sentences:
+    return Sentences(*part(whole, first, last), whole.types)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import BiLstm, ElmoEncoder
 from polyseme.layers.softmax import Softmax
-from polyseme.pretrain.measuring import steps_between
+from polyseme.pretrain.measuring import perplexity, steps_between
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import Rows, Window
 from polyseme.pretrain.state import forgotten
@@ -72,7 +72,7 @@ class ElmoObjective:
 
     def loss(self, step: int, state: State | None) -> tuple[Tensor, State]:
         window = self.text.rows.window(step)
-        vectors, state = self.module(window, self.text.spellings, self._before(state))
+        vectors, state = self.module(window, self.text.words.spellings, self._before(state))
         targets = self.text.targets(window).flatten()
         softmax, flat = self.module.softmax, vectors.flatten(0, 2)
         if self.recipe.loss == "sampled" and self.recipe.n_samples < len(softmax.weight):
@@ -85,7 +85,7 @@ class ElmoObjective:
         state = self._zeros(rows.n_rows)
         for step in range(rows.steps_an_epoch):
             window = rows.window(step)
-            vectors, state = self.module(window, self.held_out.spellings, state)
+            vectors, state = self.module(window, self.held_out.words.spellings, state)
             real = torch.from_numpy(window.real)
             targets = self.held_out.targets(window)
             for direction in (0, 1):
@@ -94,9 +94,9 @@ class ElmoObjective:
             n_places += int(real.sum())
         forward, backward = (totals / n_places).tolist()
         return {
-            "forward_perplexity": math.exp(forward),
-            "backward_perplexity": math.exp(backward),
-            "perplexity": math.exp((forward + backward) / 2),
+            "forward_perplexity": perplexity(forward),
+            "backward_perplexity": perplexity(backward),
+            "perplexity": perplexity((forward + backward) / 2),
         }
 
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained:
@@ -112,18 +112,25 @@ class ElmoObjective:
         return tuple(torch.zeros(n_rows, width) for width in widths)
 
 
-class Text:
-    """Rows of word types, how each type is spelled, and which word of the vocabulary it is."""
+class WordTypes:
+    """How each word type of a text is spelled, and which word of the vocabulary it is."""
 
-    def __init__(self, rows: Rows, types: Iterable[str], tokenizer: CharacterTokenizer) -> None:
+    def __init__(self, types: Iterable[str], tokenizer: CharacterTokenizer) -> None:
         assert tokenizer.vocabulary is not None
-        self.rows = rows
         self.spellings = spell(types, tokenizer.max_characters)
         number = {word: place for place, word in enumerate(tokenizer.vocabulary)}
         markers = [number[MARKERS[0]], number[MARKERS[1]]]
         self.number = torch.tensor([*markers, *(number.get(word, number[MARKERS[2]]) for word in types)])
 
+
+@dataclass(frozen=True)
+class Text:
+    """Rows of word types, and what these are."""
+
+    rows: Rows
+    words: WordTypes
+
     def targets(self, window: Window) -> Tensor:
         """(2, unroll, rows) words of the vocabulary."""
         types = torch.from_numpy(window.forward_targets), torch.from_numpy(window.backward_targets)
-        return self.number[torch.stack(types)]
+        return self.words.number[torch.stack(types)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from polyseme.encoders import Pretrained
-from polyseme.pretrain.corpus import Corpus, prepare
 from polyseme.train.report import Report
 
 
@@ -22,9 +22,13 @@ class Job:
     init: Pretrained | None
     tell: Callable[[Report], None]
 
-    def words(self) -> Corpus:
-        """The text as words, for families that read whole words."""
-        return prepare(self.corpus, self.valid, self.folder, self.reading, self.reading_on)
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Where the model comes from that is gone on from, for the record."""
+        return {} if self.init is None else {"init": self.init.provenance}
 
     def reading_on(self, done: int, total: int) -> None:
         self.tell(Report("Reading", done, total))
+
+    def comparing(self, done: int, total: int) -> None:
+        self.tell(Report("Looking whether the text is the same", done, total))

@@ -36,7 +36,8 @@ def prepare(corpus: Corpus, folder: Path, known: Sequence[str], max_words: int, 
 def _build(corpus: Corpus, place: Path, known: Sequence[str], max_words: int, min_count: int) -> None:
     marked = marked_shards.mark(corpus.train.types)
     own = marked.vocabulary(corpus.shards.counts, max_words, min_count)
-    tokenizer = MarkedWords([*known, *(word for word in own if word not in set(known))] if known else own)
+    there = set(known)
+    tokenizer = MarkedWords([*known, *(word for word in own if word not in there)])
     with new_folder(place) as temporary:
         tokenizer.write(temporary)
         for name, part in (("train", corpus.train), ("valid", corpus.valid)):

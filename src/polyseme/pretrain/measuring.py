@@ -1,5 +1,6 @@
-"""How often a language model is measured on the text held out while it learns."""
+"""How a language model is measured on the text held out while it learns."""
 
+import math
 from typing import Protocol
 
 from polyseme.train import optim
@@ -30,3 +31,15 @@ def steps_between(run: Sizes, n_held_out: int, optimizer: optim.Name) -> int:
     span = min(run.n_steps, run.steps_an_epoch)
     affordable = span * run.words_a_step // (_DISTANCE * max(1, n_held_out))
     return -(-span // max(1, min(_TIMES * span // run.n_steps, affordable)))
+
+
+def perplexity(mean_nll: float) -> float:
+    """Of a mean negative log-likelihood; a model that has gone astray has an infinite one.
+
+    >>> perplexity(0.0), perplexity(1000.0)
+    (1.0, inf)
+    """
+    try:
+        return math.exp(mean_nll)
+    except OverflowError:
+        return math.inf

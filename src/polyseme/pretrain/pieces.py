@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.pretrain.corpus import first_held_out, found_or_built
+from polyseme.errors import Mistake
+from polyseme.pretrain.corpus import first_held_out, found_or_built, part
 from polyseme.pretrain.job import Job
 from polyseme.text import piece_shards
 from polyseme.text.piece_shards import PieceShards
@@ -40,18 +40,20 @@ class PieceCorpus:
 def prepare(job: Job, tokenizer: Callable[[], WordPiece], least: int) -> PieceCorpus:
     """Pieces of the corpus in folder/corpus. At least that many documents are held out, from files of their own or
     from the corpus's end. `tokenizer` is asked for one only where the corpus is not cut yet."""
-    whole = _shards(job, job.corpus, job.folder / "corpus", tokenizer)
+    whole = _shards(job, job.corpus, "corpus", tokenizer)
     facts: dict[str, Any] = {"corpus": _facts(whole)}
     words_a_piece = whole.meta.n_words / whole.meta.n_pieces
     if job.valid:
-        held_out = _shards(job, job.valid, job.folder / "valid", lambda: whole.tokenizer)
+        held_out = _shards(job, job.valid, "valid", lambda: whole.tokenizer)
+        _check_held_out(held_out, least)
         facts["valid"] = _facts(held_out)
-        return PieceCorpus(whole.tokenizer, _part(whole, 0, None), _part(held_out, 0, None), words_a_piece, facts)
+        return PieceCorpus(whole.tokenizer, _pieces(whole, 0, None), _pieces(held_out, 0, None), words_a_piece, facts)
     first = first_held_out(whole.sentences, whole.documents, least)
-    return PieceCorpus(whole.tokenizer, _part(whole, 0, first), _part(whole, first, None), words_a_piece, facts)
+    return PieceCorpus(whole.tokenizer, _pieces(whole, 0, first), _pieces(whole, first, None), words_a_piece, facts)
 
 
-def _shards(job: Job, paths: Sequence[str], folder: Path, tokenizer: Callable[[], WordPiece]) -> PieceShards:
+def _shards(job: Job, paths: Sequence[str], name: str, tokenizer: Callable[[], WordPiece]) -> PieceShards:
+    folder = job.folder / name
     reading = job.reading
 
     def build() -> PieceShards:
@@ -60,15 +62,19 @@ def _shards(job: Job, paths: Sequence[str], folder: Path, tokenizer: Callable[[]
             on_progress=job.reading_on,
         )  # fmt: skip
 
-    return found_or_built(paths, folder, piece_shards.open, build)
+    return found_or_built(job, paths, folder, piece_shards.open, build)
 
 
-def _part(whole: PieceShards, first: int, last: int | None) -> Pieces:
-    """The documents from first to last."""
-    documents = whole.documents[first : None if last is None else last + 1]
-    sentences = whole.sentences[documents[0] : documents[-1] + 1]
-    ids = np.asarray(whole.ids[sentences[0] : sentences[-1]])
-    return Pieces(ids, sentences - sentences[0], documents - documents[0])
+def _check_held_out(found: PieceShards, least: int) -> None:
+    if found.meta.n_documents < least:
+        raise Mistake(
+            f"Documents in --valid: {found.meta.n_documents}; pairs of sentences that do not belong together come from "
+            f"{least}. Part them by blank lines, or leave pairs out with --set adjacent=false."
+        )
+
+
+def _pieces(whole: PieceShards, first: int, last: int | None) -> Pieces:
+    return Pieces(*part(whole, first, last))
 
 
 def _facts(found: PieceShards) -> dict[str, Any]:

@@ -194,7 +194,7 @@ RECIPES: dict[str, Recipe] = {
         20_000, 200, 512, 2, dropout_multiplier=0.2, epochs=1, rate=5e-3, weight_decay=0.01, most_norm=1.0,
         reset=0.02, loss="sampled", n_samples=2048, directions="both",
     ),
-    "ulmfit-domain": _ulmfit(  # for --init, as in section 3.2 of the paper; new words are added up to 60,000 in all
+    "ulmfit-domain": _ulmfit(  # for --init, as in section 3.2; the text's 60,000 most frequent words join the model's
         60_000, 400, 1150, 3, dropout_multiplier=0.3, discriminative=2.6, weight_decay=0.01, most_norm=1.0, reset=0.02,
         loss="sampled", epochs=1,
     ),
@@ -235,8 +235,10 @@ def _apply(values: dict[str, Any], text: str) -> None:
     path, value = change(text)
     *outer, last = path.split(".")
     for part in outer:
-        inner = values.get(part)
-        values = inner if isinstance(inner, dict) else {}
+        if not isinstance(values.get(part), dict):
+            groups = [name for name, inner in values.items() if isinstance(inner, dict)]
+            raise Mistake(f"Cannot set {text!r}: {part} holds no settings; those that do: {listed(groups)}.")
+        values = values[part]
     if last not in values:
         raise Mistake(f"Cannot set {text!r}. There are {listed(values, 30)}.{did_you_mean(last, values)}")
     values[last] = value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -58,8 +58,13 @@ class Paced(Protocol):
         ...
 
 
-def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Report]:
-    """Train until the end, from the newest whole checkpoint if there is one; the model is then in folder/model."""
+def run(
+    folder: Path, recipe: NeuralRecipe, objective: Objective, origin: Mapping[str, Any] | None = None
+) -> Iterator[Report]:
+    """Train until the end, from the newest whole checkpoint if there is one; the model is then in folder/model.
+
+    `origin` says what was gone on from.
+    """
     optimizer = optim.make(
         recipe.optimizer, objective.module, recipe.rate, recipe.betas, recipe.weight_decay, patience=recipe.patience,
         factors=objective.factors() if isinstance(objective, Paced) else (),
@@ -84,12 +89,13 @@ def run(folder: Path, recipe: NeuralRecipe, objective: Objective) -> Iterator[Re
         "polyseme": version("polyseme"),
         "recipe": recipe.model_dump(),
         **objective.facts,
+        **(origin or {}),
         "metrics": curve[-1] if curve else {},
         "curve": curve,
         "cost": {"seconds": round(watch.seconds()), "threads": torch.get_num_threads()},
     }
     with averaged(optimizer):
-        save(objective.pretrained(provenance), folder / "model", force=True)
+        save(objective.pretrained(provenance), folder / "model")
 
 
 def _rate(recipe: NeuralRecipe, objective: Objective) -> Callable[[int], float]:

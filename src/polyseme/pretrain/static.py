@@ -18,15 +18,15 @@ from polyseme.encoders.static import StaticConfig, StaticEncoder
 from polyseme.errors import MissingExtra, Mistake
 from polyseme.files import new_file
 from polyseme.formats.tensors import fill
-from polyseme.pretrain.corpus import Corpus
 from polyseme.pretrain.recipes import StaticRecipe
 from polyseme.text.bags import BagTokenizer, Subwords
+from polyseme.text.shards import Shards
 
 _BLOCK = 20_000  # sentences written at a time
 _LONGEST = 10_000  # words of a line: gensim cuts longer ones off
 
 
-def train(corpus: Corpus, recipe: StaticRecipe, folder: Path, tell: Callable[[float, float], None]) -> Pretrained:
+def train(corpus: Shards, recipe: StaticRecipe, folder: Path, tell: Callable[[float, float], None]) -> Pretrained:
     """Skip-gram vectors of all text, with n-gram rows if the recipe wants them."""
     text = folder / "words.txt"
     if not text.exists():
@@ -65,9 +65,8 @@ def _fit(text: Path, recipe: StaticRecipe) -> Any:
         raise Mistake(f"No word comes {recipe.min_count} times in this text. Lower min_count ({error}).") from None
 
 
-def _write_text(corpus: Corpus, fold_case: bool, path: Path) -> None:
+def _write_text(whole: Shards, fold_case: bool, path: Path) -> None:
     """A sentence a line, words with spaces between them, as gensim's fast reader wants it."""
-    whole = corpus.shards
     types = np.array([_plain(word.lower() if fold_case else word) for word in whole.types], dtype=object)
     with path.open("w", encoding="utf-8", errors="replace") as file:
         for start in range(0, whole.meta.n_sentences, _BLOCK):

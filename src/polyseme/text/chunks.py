@@ -83,7 +83,7 @@ def in_order(
     except BrokenProcessPool:
         raise Mistake(
             f"One of {processes} worker processes ended suddenly, most likely for want of memory. "
-            "Free some, or run again with fewer (processes=1)."
+            "Free some, and run it again."
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from polyseme.errors import BadData, MissingExtra, Mistake, did_you_mean, listed
 from polyseme.text import lines, streams
+from polyseme.text.surrogates import encodable
 
 LAYOUTS = ("auto", "blocks", "lines")
 ERRORS = ("strict", "replace")
@@ -26,7 +27,6 @@ _LONGEST_PASSAGE = 100_000  # characters; a passage is split in one piece
 _LONGEST_RECORD = 1 << 25  # characters of a line of .jsonl, which is parsed in one piece
 _LOOK_AHEAD = 1 << 20  # characters in which a blank line tells the layout
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ def _text_of(line: str, path: Path, number: int, field: str) -> str:
     text = record[field]
     if not isinstance(text, str):
         raise BadData(f"wanted a string, found {text!r:.40}. Name the field that holds the text.", path, number, field)
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+    return encodable(text)
 
 
 def _parquet(path: Path, field: str, on_read: Callable[[int], None] | None) -> Iterator[str | None]:

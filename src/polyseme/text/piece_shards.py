@@ -131,7 +131,10 @@ def _pieces_of(folder: Path, split: str, chunk: Chunk) -> Rows:
 
 @lru_cache(maxsize=1)
 def _tokenizer(folder: Path) -> WordPiece:
-    return WordPiece.read(folder)
+    """In a corpus [MASK] is text like any other: nothing in it can stand for a special piece."""
+    tokenizer = WordPiece.read(folder)
+    tokenizer.backend.encode_special_tokens = True
+    return tokenizer
 
 
 def _at_end(text: Text) -> list[int]:

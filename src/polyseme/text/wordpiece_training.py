@@ -32,7 +32,7 @@ def train(texts: Iterable[str], n_pieces: int, lower_case: bool, min_count: int,
         if n_pieces < len(seeded):
             raise Mistake(
                 f"A vocabulary of {n_pieces} pieces was asked for; the special pieces and {len(characters)} characters "
-                f"take {len(seeded)} already. Ask for more pieces, or for fewer characters (n_characters)."
+                f"take {len(seeded)} already. Ask for more (n_pieces)."
             )
         trainer = trainers.WordPieceTrainer(
             vocab_size=n_pieces,

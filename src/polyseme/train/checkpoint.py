@@ -14,14 +14,19 @@ _NAME = re.compile(r"step-(\d{9})")
 
 
 def save(run: Path, step: int, write: Callable[[Path], None], keep: int = 2) -> Path:
-    """Let `write` fill a folder for this step, put it into the run all at once, and drop all but the newest few."""
+    """Let `write` fill a folder for this step, put it into the run all at once, and drop all but the newest few.
+
+    Those of later steps are dropped too: who saves this one has passed them over as damaged.
+    """
     folder = run / "checkpoints" / f"step-{step:09d}"
     if folder.exists():  # damaged, or the same step again
         shutil.rmtree(folder)
     with new_folder(folder) as temporary:
         write(temporary)
-    for _, old in _all(run)[keep:]:
-        shutil.rmtree(old)
+    found = _all(run)
+    n_later = sum(number > step for number, _ in found)
+    for _, needless in found[:n_later] + found[n_later + keep :]:
+        shutil.rmtree(needless)
     return folder
 
 

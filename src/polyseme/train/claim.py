@@ -25,15 +25,18 @@ def refuse_strangers(out: Path, mark: str = RUN, what: str = "run") -> None:
 def claim(out: Path, facts: dict[str, Any], learned: Iterable[str], prepared: Iterable[str] = ()) -> None:
     """Write down what this run is, or compare with what was begun here.
 
-    Until one of the files `learned` is there it may change; then what was `prepared` for it is made anew.
+    Until one of the files `learned` is there it may change; then what was `prepared` for it is made anew. What another
+    verb has begun is never taken over.
     """
     facts = json.loads(json.dumps(facts))
-    begun = _read(out / RUN) if (out / RUN).exists() else None
-    if begun == facts:
+    begun = _read(out / RUN) if (out / RUN).exists() else {}
+    _refuse_other_verb(out, begun, facts)
+    different = _differences(begun, {name: facts[name] for name in begun})  # an older polyseme wrote down less
+    if begun and not different:
         return
-    if begun is not None and any((out / name).exists() for name in learned):
+    if begun and any((out / name).exists() for name in learned):
         raise Mistake(
-            f"{out} was begun with other settings: {'; '.join(_differences(begun, facts))}. "
+            f"{out} was begun with other settings: {'; '.join(different)}. "
             "Give the same to go on, or choose another folder with --out."
         )
     for name in prepared:
@@ -42,6 +45,13 @@ def claim(out: Path, facts: dict[str, Any], learned: Iterable[str], prepared: It
         else:
             (out / name).unlink(missing_ok=True)
     write_file(out / RUN, json.dumps(facts, indent=1))
+
+
+def _refuse_other_verb(out: Path, begun: dict[str, Any], facts: dict[str, Any]) -> None:
+    """Two verbs ask for different things, even where one does not say its name."""
+    if begun.get("verb", facts.get("verb")) != facts.get("verb") or not begun.keys() <= facts.keys():
+        verb = begun.get("verb", "another verb")
+        raise Mistake(f"{out} holds what polyseme {verb} has made there. Choose another folder with --out.")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -49,10 +50,9 @@ def train(
         loss, state = loss_of(step, state)
         amount = _backward([loss] if isinstance(loss, Tensor) else loss)
         norm = clip(parameters, most_norm)
-        if norm != norm:
-            raise Mistake(
-                f"The gradient of step {step + 1} is not a number. Lower the learning rate ({rate_of(step):g})."
-            )
+        if not math.isfinite(norm):
+            found = "not a number" if math.isnan(norm) else "infinite"
+            raise Mistake(f"The gradient of step {step + 1} is {found}. Lower the learning rate ({rate_of(step):g}).")
         for group in optimizer.param_groups:
             group["lr"] = rate_of(step) * group.get("factor", 1.0)
         optimizer.step()

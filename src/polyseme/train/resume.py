@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +57,21 @@ class Resumed:
 
 
 class Log:
-    """metrics.jsonl, a line a measurement; lines behind the checkpoint that a run goes on from are taken out."""
+    """metrics.jsonl, a line a measurement; lines behind the checkpoint that a run goes on from are taken out.
+
+    JSON has no word for what is infinite or no number: it is null.
+    """
 
     def __init__(self, path: Path, first: int) -> None:
         self.path = path
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-        self.lines = [line for line in map(_parsed, lines) if line and line["step"] <= first]
+        self.lines = [_finite(line) for line in map(_parsed, lines) if line and line["step"] <= first]
         write_file(path, "".join(json.dumps(line) + "\n" for line in self.lines))
 
     def add(self, line: dict[str, Any]) -> None:
-        self.lines.append(line)
+        self.lines.append(_finite(line))
         with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps(self.lines[-1]) + "\n")
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
@@ -76,6 +80,12 @@ def _parsed(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None  # a line that a kill cut short
     return parsed if isinstance(parsed, dict) and isinstance(parsed.get("step"), int) else None
+
+
+def _finite(line: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in line.items()
+    }
 
 
 def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,11 +1,6 @@
 """Learning rates as pure functions of the step: each gives a factor for the highest rate."""
 
 
-def constant(step: int, n_steps: int) -> float:
-    """No change."""
-    return 1.0
-
-
 def warm_up_linear(step: int, n_steps: int, warm_up: float = 0.1) -> float:
     """Up over the first part (a fraction of the steps, or a number of them), then straight down to zero (BERT).
 

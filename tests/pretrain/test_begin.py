@@ -1,0 +1,161 @@
+"""From a call to a run: what is refused before anything is read, what is found again, what is cleared away."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from polyseme.errors import BadFile, Mistake
+from polyseme.files import new_folder
+from polyseme.pretrain import begin, begin_bert, begin_elmo, pretrain, recipe
+from polyseme.pretrain import corpus as corpora
+from polyseme.pretrain.job import Job
+from polyseme.train.claim import claim
+
+ELMO = [
+    *("encoder.width=16", "encoder.cell_width=24", "encoder.filters=[[1,8],[2,8]]", "encoder.n_highway=1"),
+    *("rows=4", "unroll=8", "encoder.dropout=0.1"),
+]
+BERT = [
+    *("encoder.hidden_size=64", "encoder.num_attention_heads=2", "encoder.intermediate_size=64", "n_pieces=60"),
+    *("positions=512", "length=32"),
+]
+
+
+@pytest.fixture
+def untrained(monkeypatch, one_process):
+    """Runs that read their text, and whose model is a record of it."""
+
+    def run(out, recipe, text, origin):
+        with new_folder(out / "model") as folder:
+            (folder / "polyseme.json").write_text(json.dumps({**text.facts, **origin}))
+        return iter(())
+
+    monkeypatch.setattr(begin, "run", run)
+    monkeypatch.setitem(begin._BEGIN, "elmo", lambda recipe, job: corpora.prepare(job))
+
+
+@pytest.fixture
+def text(tmp_path, grammar):
+    (tmp_path / "text.txt").write_text(grammar(40))
+    return tmp_path / "text.txt"
+
+
+def made_from(out):
+    return json.loads((out / "model" / "polyseme.json").read_text())
+
+
+@pytest.mark.parametrize("form", [str, lambda path: path, lambda path: [path], lambda path: [str(path)]])
+def test_texts_are_named_by_strings_or_paths_one_or_many(text, tmp_path, untrained, form, grammar):
+    (tmp_path / "valid.txt").write_text(grammar(20, seed=2))
+    out = pretrain(recipe("elmo-tiny"), form(text), tmp_path / "out", valid=form(tmp_path / "valid.txt"))
+    facts = made_from(out)
+    assert [one["path"] for one in facts["corpus"]["files"]] == [str(text)]
+    assert [one["path"] for one in facts["valid"]["files"]] == [str(tmp_path / "valid.txt")]
+
+
+@pytest.mark.parametrize("which", ["text.txt", "valid.txt"])
+@pytest.mark.parametrize("new", [lambda old: old + "one more\n", str.swapcase])
+def test_a_finished_run_is_not_that_of_another_text(text, tmp_path, untrained, grammar, which, new):
+    (tmp_path / "valid.txt").write_text(grammar(20, seed=2))
+    asked = (recipe("elmo-tiny"), text, tmp_path / "out", tmp_path / "valid.txt")
+    before = made_from(pretrain(*asked))
+    assert made_from(pretrain(*asked)) == before
+    (tmp_path / which).write_text(new((tmp_path / which).read_text()))
+    with pytest.raises(Mistake, match=f"{which} has changed"):
+        pretrain(*asked)
+    assert made_from(tmp_path / "out") == before
+
+
+def test_a_finished_model_that_is_damaged_is_named_and_left_alone(text, tmp_path, untrained):
+    out = pretrain(recipe("elmo-tiny"), text, tmp_path / "out")
+    (out / "model" / "polyseme.json").write_text("edited")
+    with pytest.raises(BadFile, match=r"polyseme\.json has changed since it was written\)\. Delete it"):
+        pretrain(recipe("elmo-tiny"), text, out)
+    assert (out / "model" / "polyseme.json").read_text() == "edited"
+
+
+def test_text_that_is_learned_from_cannot_be_held_out(text, tmp_path, untrained, grammar):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, seed in (("a.txt", 1), ("b.txt", 2)):
+        (folder / name).write_text(grammar(20, seed))
+    text.write_text(grammar(20, 2))  # the same as b.txt
+    for valid in (folder / "b.txt", text):
+        with pytest.raises(Mistake, match=rf"{valid.name} is in the corpus too"):
+            pretrain(recipe("elmo-tiny"), folder, tmp_path / "out", valid=valid)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_a_killed_run_left_is_cleared(text, tmp_path, untrained):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "run.json").write_text("{}")  # the folder is a run's
+    for name in (".corpus.x1", ".valid.x1", ".pieces.x1", ".model.x1"):
+        (out / name / "inner").mkdir(parents=True)
+    for name in (".words.txt.x1.txt", ".run.json.x1.json", ".metrics.jsonl.x1.jsonl"):
+        (out / name).touch()
+    pretrain(recipe("elmo-tiny"), text, out)
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "model", "run.json"]
+
+
+def test_the_folder_of_a_fit_is_not_taken_over(text, tmp_path, untrained):
+    out = tmp_path / "fit"
+    claim(out, {"task": "classify", "data": ["a.csv", "12"], "valid": "None"}, learned=("fitted",))
+    (out / "fitted").mkdir()
+    with pytest.raises(Mistake, match="Choose another folder"):
+        pretrain(recipe("elmo-tiny"), text, out)
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "fitted", "run.json"]
+
+
+@pytest.fixture
+def job(text, tmp_path, reading, one_process):
+    (tmp_path / "work").mkdir()
+    return Job((str(text),), (), tmp_path / "work", reading, None, lambda report: None)
+
+
+def test_an_elmo_goes_on_with_the_dropout_of_the_recipe(job):
+    init = begin_elmo.begin(recipe("elmo-tiny", ELMO), job).pretrained({})
+    settings = recipe("elmo-tiny", [*ELMO, "encoder.dropout=0.7", "encoder.width=32"])
+    after = begin_elmo.begin(settings, replace(job, init=init)).module.encoder
+    assert [layer.dropout for layer in after.layers] == [0.7, 0.7]
+    assert (after.config.dropout, after.config.width) == (0.7, 16)
+
+
+def test_a_bert_goes_on_with_the_dropouts_of_the_recipe(job):
+    init = begin_bert.begin(recipe("bert-tiny", BERT), job).pretrained({})
+    changes = ["encoder.hidden_dropout_prob=0.7", "encoder.attention_probs_dropout_prob=0.6", "encoder.hidden_size=128"]
+    after = begin_bert.begin(recipe("bert-tiny", [*BERT, *changes]), replace(job, init=init)).module.encoder
+    assert (after.stack[0].dropout.p, after.stack[0].attention.dropout, after.embeddings.dropout.p) == (0.7, 0.6, 0.7)
+    assert (after.config.hidden_dropout_prob, after.config.attention_probs_dropout_prob) == (0.7, 0.6)
+    assert after.config.hidden_size == 64
+
+
+def test_without_a_text_of_its_own_what_is_held_out_is_spelled_once(job, tmp_path, grammar):
+    made = begin_elmo.begin(recipe("elmo-tiny", ELMO), job)
+    assert made.held_out.words is made.text.words
+    (tmp_path / "valid.txt").write_text(grammar(20, seed=2))
+    made = begin_elmo.begin(recipe("elmo-tiny", ELMO), replace(job, valid=(str(tmp_path / "valid.txt"),)))
+    assert made.held_out.words is not made.text.words
+
+
+@pytest.mark.parametrize("name", ["elmo-tiny", "bert-tiny", "ulmfit-tiny"])
+def test_a_model_of_another_family_is_refused_before_the_text_is_read(text, tmp_path, name):
+    (tmp_path / "vectors.txt").write_text("the 1 2\ncat 3 4\n")
+    with pytest.raises(Mistake, match="--init wants"):
+        pretrain(recipe(name), text, tmp_path / "out", init=tmp_path / "vectors.txt")
+    assert not (tmp_path / "out" / "corpus").exists()
+
+
+def test_sequences_that_are_too_long_are_refused_before_the_text_is_read(job):
+    with pytest.raises(Mistake, match="this encoder has 512"):
+        begin_bert.begin(recipe("bert-tiny", [*BERT, "length=1024", "positions=4096"]), job)
+    assert not (job.folder / "corpus").exists()
+
+
+def test_pairs_want_two_documents_in_the_text_held_out_too(job, tmp_path):
+    (tmp_path / "valid.txt").write_text("the cat sleeps here . a dog sings . my friend waits .")
+    job = replace(job, valid=(str(tmp_path / "valid.txt"),))
+    with pytest.raises(Mistake, match="Documents in --valid: 1;"):
+        begin_bert.begin(recipe("bert-tiny", BERT), job)
+    begin_bert.begin(recipe("bert-tiny", [*BERT, "adjacent=false"]), job)
