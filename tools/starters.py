@@ -57,7 +57,8 @@ def main() -> None:
             def tell(report: Report, stages: Stages = stages, name: str = name) -> None:
                 stages.show(f"{name}: {report.stage}", report.done, report.total, report.note)
 
-            out = pretrain(recipe(name), options.corpus, options.runs / name, valid=options.valid, tell=tell)
+            valid = () if name == "static-starter" else options.valid  # static vectors are not measured
+            out = pretrain(recipe(name), options.corpus, options.runs / name, valid=valid, tell=tell)
         size = store(name, polyseme.load(out), options.about)
         print(f"{name}: {size / 1e6:.1f} MB in {BOX / name}")
 
