@@ -68,6 +68,4 @@ def test_a_finished_run_keeps_what_was_found_and_nothing_to_go_on_from(here):
     (here / "run" / "attempts.json").write_text("[0.5]")
     assert asked(here).run(quiet) == first
     assert json.loads((here / "run" / "result.json").read_text()) == first
-    assert sorted(path.name for path in (here / "run").iterdir()) == [
-        ".lock", "confusion.png", "fitted", "metrics.jsonl", "paths.json", "report.txt", "result.json", "run.json",
-    ]  # fmt: skip
+    assert not {"checkpoints", "attempts.json"} & {path.name for path in (here / "run").iterdir()}
