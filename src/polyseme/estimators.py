@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -10,15 +11,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.adapt import folder
+from polyseme.adapt.classes import Classes
 from polyseme.adapt.data import Data
 from polyseme.adapt.fit import fit
 from polyseme.adapt.fitted import Fitted
-from polyseme.adapt.settings import settings
+from polyseme.adapt.settings import Settings, settings
 from polyseme.encoders import Pretrained
-from polyseme.errors import Mistake
+from polyseme.errors import Mistake, listed
 from polyseme.formats import load
 from polyseme.train.report import Report
 
@@ -76,9 +79,9 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
         """Learn from examples and their labels."""
-        data = Data(_listed(X), self._labels(y))
+        data, chosen = Data(_listed(X), self._labels(y)), self._settings()
         with _watching(self.progress) as tell:
-            self.fitted_ = fit(self._pretrained(), self.task, data, self._settings(), tell=tell)
+            self.fitted_ = fit(self._pretrained(chosen), self.task, data, chosen, tell=tell)
         return self
 
     @property
@@ -103,9 +106,11 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
         fitted, task = folder.load_fitted(path)
         if task != cls.task:
             raise Mistake(f"{path} is fitted to the task {task!r}; {cls.__name__} is for {cls.task!r}.")
-        known = set(cls._get_param_names())
-        values = {name: value for name, value in fitted.settings.model_dump().items() if name in known}
-        one = cls(path, **values)
+        known, values = set(cls._get_param_names()), fitted.settings.model_dump(exclude_defaults=True)
+        more = {name: values.pop(name) for name in values.keys() - known}
+        one = cls(
+            folder.fitted_path(Path(path)) / "model", **{"tune": fitted.settings.tune, **values}, more=more or None
+        )
         one.fitted_ = fitted
         one._loaded()
         return one
@@ -115,18 +120,20 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
 
-    def _settings(self) -> Any:
+    def _settings(self) -> Settings:
+        values, more = self.get_params(deep=False), self.more or {}
+        if twice := sorted(values.keys() & more.keys()):
+            raise Mistake(f"more={more} has {listed(twice)}, an argument of its own. Give it as {twice[0]}=….")
         outside = {"encoder", "progress", "more"}
-        values = {name: value for name, value in self.get_params(deep=False).items() if name not in outside}
-        return settings(**values, **(self.more or {}))
+        return settings(**{name: value for name, value in values.items() if name not in outside}, **more)
 
-    def _pretrained(self) -> Pretrained:
+    def _pretrained(self, chosen: Settings) -> Pretrained:
         if self.encoder is None:
             raise Mistake(
                 f"{type(self).__name__} needs an encoder: a folder or file of any format that polyseme reads."
             )
         if isinstance(self.encoder, Pretrained):
-            return self.encoder if self.tune == "frozen" else deepcopy(self.encoder)  # ours is not changed
+            return deepcopy(self.encoder) if chosen.changes_encoder else self.encoder  # theirs is not changed
         return load(self.encoder)
 
     def _labels(self, y: Sequence[Any]) -> list[Any]:
@@ -155,21 +162,27 @@ class TextClassifier(ClassifierMixin, Adapts):  # type: ignore[misc]
 
     task = "classify"
 
-    def fit(self, X: Sequence[Any], y: Sequence[Any]) -> Self:
-        self.classes_: Array = np.unique(np.asarray(y))
-        return super().fit(X, y)
-
     def predict(self, X: Sequence[Any]) -> Array:
-        names = [str(name) for name in self.classes_]
-        return self.classes_[[names.index(label) for label in self._said(X)]]
+        said = self._said(X)
+        places = {str(label): place for place, label in enumerate(self.classes_.tolist())}
+        return self.classes_[[places[label] for label in said]]
 
     def predict_proba(self, X: Sequence[Any]) -> Array:
         """(texts, classes) in the order of classes_."""
         said = self._fitted().predict(_listed(X))
-        return np.array([[(one.scores or {})[str(name)] for name in self.classes_] for one in said])
+        names = [str(label) for label in self.classes_.tolist()]
+        return np.array([[(one.scores or {})[name] for name in names] for one in said]).reshape(len(said), len(names))
+
+    def _labels(self, y: Sequence[Any]) -> list[Any]:
+        """All of one type, as classes_ has them."""
+        self.classes_, places = _classes(y)
+        labels: list[Any] = self.classes_[places].tolist()
+        return labels
 
     def _loaded(self) -> None:
-        self.classes_ = np.array(self._fitted().kind.facts()["names"])
+        kind = self._fitted().kind
+        assert isinstance(kind, Classes)
+        self.classes_ = np.unique(kind.labels)
 
 
 class PairClassifier(TextClassifier):
@@ -238,6 +251,7 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
 
@@ -251,31 +265,36 @@ def _listed(values: Any) -> list[Any]:
     return list(values)
 
 
-class _watching:
+def _classes(y: Any) -> tuple[Array, Array]:
+    """The classes in order, and the place of each label among them."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise Mistake(f"Labels have the shape {labels.shape}. Give a label each.")
+    try:
+        check_classification_targets(labels)
+        return np.unique(labels, return_inverse=True)
+    except (TypeError, ValueError) as error:  # of several types, NaN, or numbers on a scale
+        raise Mistake(f"These labels are no classes: {error} Make all of them strings.") from None
+
+
+@contextmanager
+def _watching(progress: Progress) -> Iterator[Callable[[Report], None]]:
     """A bar on a terminal for progress=True, silence for False, or the function that was given."""
+    if callable(progress) or not progress:
+        yield progress if callable(progress) else lambda report: None
+        return
+    from rich.progress import Progress as Bars
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-
-    def __enter__(self) -> Callable[[Report], None]:
-        if callable(self.progress):
-            return self.progress
-        if not self.progress:
-            return lambda report: None
-        from rich.progress import Progress as Bars
-
-        self.bars = Bars(transient=True)
-        self.bars.start()
-        tasks: dict[str, Any] = {}
+    tasks: dict[str, Any] = {}
+    with Bars(transient=True) as bars:
 
         def tell(report: Report) -> None:
+            if report.said:
+                bars.console.print(report.said, highlight=False, markup=False)
+                return
             if report.stage not in tasks:
-                tasks[report.stage] = self.bars.add_task(report.stage)
+                tasks[report.stage] = bars.add_task(report.stage)
             text = f"{report.stage} {report.note}"
-            self.bars.update(tasks[report.stage], completed=report.done, total=report.total, description=text)
+            bars.update(tasks[report.stage], completed=report.done, total=report.total, description=text)
 
-        return tell
-
-    def __exit__(self, *error: object) -> None:
-        if self.progress is True:
-            self.bars.stop()
+        yield tell

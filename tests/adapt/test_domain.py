@@ -73,6 +73,23 @@ def test_killed_between_the_stages_it_goes_on_and_ends_with_the_same_weights(sav
     assert weights[2] == weights[3]
 
 
+def rows(tmp_path, more_text, inputs, tiny_awd, monkeypatch):
+    """How many rows the text is read in."""
+    chosen = []
+    monkeypatch.setattr("polyseme.domain.pretrain", lambda recipe, *rest, **options: chosen.append(recipe.rows))
+    polyseme.save(tiny_awd, tmp_path / "encoder", force=True)
+    Domain(1, more_text)(tmp_path / "encoder", inputs, tmp_path / "run", lambda report: None)
+    return chosen[0]
+
+
+def test_all_that_is_read_counts_when_the_rows_are_chosen(tiny_awd, tmp_path, monkeypatch):
+    few = ["a short text"]
+    assert rows(tmp_path, (), few, tiny_awd, monkeypatch) == 1
+    (tmp_path / "more.txt").write_text("the river was high\n" * 4000)
+    assert rows(tmp_path, (str(tmp_path / "more.txt"),), few, tiny_awd, monkeypatch) > 5
+    assert rows(tmp_path, (), ["水が高い川の銀行" * 1000], tiny_awd, monkeypatch) > 1  # words without spaces
+
+
 def test_static_vectors_are_refused(saved, table, tmp_path):
     run = FitRun("classify", table, saved("static"), tmp_path / "run", {"tune": "frozen"}, before=Domain(1))
     with pytest.raises(Mistake, match="does not go on with its pretraining"):

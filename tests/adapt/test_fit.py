@@ -4,14 +4,17 @@ import random
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from toys import BAD, GOOD, questions, reviews, tagged
 
 from polyseme.adapt import folder, session
 from polyseme.adapt.data import Data
 from polyseme.adapt.fit import fit
 from polyseme.adapt.settings import settings
+from polyseme.adapt.tagging import Tags
 from polyseme.errors import BadFile, Mistake
 from polyseme.train import checkpoint
+from polyseme.types import Prediction
 
 
 @pytest.mark.parametrize("tune", ["full", "gradual"])
@@ -117,7 +120,7 @@ def test_predictions_do_not_depend_on_the_company(tiny_bert):
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-@pytest.mark.parametrize("tune", ["full", "frozen"])
+@pytest.mark.parametrize("tune", ["full", "frozen", "gradual"])
 def test_a_killed_fit_goes_on_and_ends_byte_equal(any_encoder, tune, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "_SAVE_EVERY", 0.0)
     from copy import deepcopy
@@ -175,6 +178,107 @@ def test_a_collapsed_fit_is_said_and_begun_again(tiny_bert):
     assert sum("one class" in line for line in said) == 2  # then the third is taken as it is
 
 
+HOPELESS = {"tune": "frozen", "epochs": 1, "head_rate": 1e-12, "cache": False}
+
+
+def collapsing(pretrained, seed, folder=None, die=0):
+    """A fit that can only say one class, and what each attempt comes to; it may die behind so many of them."""
+    valid, heard = Data(["bats fly"] * 20, ["neg"] * 15 + ["pos"] * 5), []
+
+    def tell(report):
+        heard.append(report.metrics or report.said)
+        if die and not report.said and len([one for one in heard if isinstance(one, str) and one]) == die:
+            raise InterruptedError
+
+    fitted = fit(pretrained, "classify", reviews(40), settings(**HOPELESS, seed=seed), valid, folder, tell)
+    return fitted, [one["accuracy"] for one in heard if isinstance(one, dict)]
+
+
+def test_of_attempts_that_all_collapse_the_best_is_kept(tiny_static):
+    tried = [collapsing(tiny_static, seed) for seed in range(6)]
+    assert {len(scores) for _, scores in tried} >= {4}  # of some the third was not the best
+    for fitted, scores in tried:
+        assert fitted.metrics["accuracy"] == scores[-1] == max(scores)
+
+
+def test_killed_at_every_new_attempt_the_best_is_still_kept(tiny_static, tmp_path):
+    seed = next(seed for seed in range(6) if len(collapsing(tiny_static, seed)[1]) == 4)
+    whole, _ = collapsing(tiny_static, seed)
+    for n_before in range(3):
+        with pytest.raises(InterruptedError):
+            collapsing(tiny_static, seed, tmp_path, die=n_before + 1)
+    again, scores = collapsing(tiny_static, seed, tmp_path)
+    assert len(scores) == 1
+    assert again.metrics == whole.metrics
+    for name, tensor in whole.top.state_dict().items():
+        assert torch.equal(tensor, again.top.state_dict()[name])
+
+
+def test_tags_that_are_all_alike_are_no_collapse_where_they_should_be():
+    kind, said = Tags(("B-X", "O"), True), [Prediction(["O", "O"])]
+    assert not kind.collapsed(said, [["O", "O"]])
+    assert kind.collapsed(said, [["O", "I-X"]])
+
+
+def test_a_frozen_fit_that_diverges_names_the_rate_that_learned(tiny_static):
+    chosen = settings(tune="frozen", head_rate=1e38, epochs=3, cache=False, warm_up=0.0, batch_size=8)
+    with pytest.raises(Mistake, match=r"ower .*e\+3[78]"):
+        fit(tiny_static, "classify", reviews(40), chosen)
+
+
+def test_a_frozen_encoder_is_left_as_it_is_and_not_copied(tiny_bert, monkeypatch):
+    monkeypatch.setattr("polyseme.adapt.fit._weights", lambda encoder: pytest.fail("it cannot change"))
+    tiny_bert.encoder.requires_grad_(True)
+    fit(tiny_bert, "classify", reviews(40), settings(tune="frozen", epochs=1, cache=False))
+    assert all(parameter.requires_grad for parameter in tiny_bert.encoder.parameters())
+
+
+def test_numbers_keep_their_digits(tiny_static, tmp_path):
+    """Float32 would make one of all seconds of a day, and cannot say 1e39 at all."""
+    data = reviews(40)
+    for low, high in ((1.7e9, 1.7e9 + 60), (0.0, 1e39)):
+        numbers = Data(data.inputs, [low if label == "neg" else high for label in data.labels])
+        fitted = fit(tiny_static, "regress", numbers, settings(tune="frozen", epochs=40, head_rate=0.05, cache=False))
+        said = [one.label for one in fitted.predict(data.inputs)]
+        assert max(abs(one - wanted) for one, wanted in zip(said, numbers.labels, strict=True)) < 0.4 * (high - low)
+        folder.save(fitted, tmp_path / "m", "regress", force=True)
+        assert [one.label for one in folder.load_fitted(tmp_path / "m")[0].predict(data.inputs)] == said
+
+
+def test_a_model_whose_scale_was_kept_in_float32_is_read(tiny_static, tmp_path):
+    data = reviews(40)
+    numbers = Data(data.inputs, [float(label == "neg") for label in data.labels])
+    fitted = fit(tiny_static, "regress", numbers, settings(tune="frozen", epochs=1, cache=False))
+    folder.save(fitted, tmp_path / "m", "regress")
+    path = tmp_path / "m" / "top.safetensors"
+    save_file({name: tensor.float() for name, tensor in load_file(path).items()}, path)
+    again, _ = folder.load_fitted(tmp_path / "m")
+    assert again.top.head.target_mean.dtype == torch.double
+    assert again.predict(data.inputs[:1])[0].label == pytest.approx(fitted.predict(data.inputs[:1])[0].label)
+
+
+@pytest.mark.parametrize(
+    "task, chosen, problem",
+    [
+        ("span", {"head": "bilstm"}, "head='bilstm' is none of those"),
+        ("span", {"crf": True}, "crf=True changes nothing"),
+        ("span", {"pool": "concat"}, "pool='concat' makes one row"),
+        ("tag", {"pool": "mean"}, "pool='mean' makes one row"),
+        ("tag", {"most_windows": 2}, "most_windows=2 changes nothing"),
+        ("tag", {"head": "ulmfit"}, "head='ulmfit' is none of those"),
+        ("classify", {"crf": True}, "crf=True changes nothing"),
+        ("classify", {"pairs": "apart"}, "pairs='apart' changes nothing"),
+        ("classify", {"head": "bilstm", "pool": "concat"}, "pool='concat' makes one row"),
+        ("pair", {"head": "ulmfit"}, "head='ulmfit' is none of those"),
+    ],
+)
+def test_what_a_task_does_not_read_is_refused(tiny_static, task, chosen, problem):
+    pairs = Data([(text, "a film") for text in reviews(8).inputs], reviews(8).labels)
+    data = {"span": questions(8), "tag": tagged(8), "classify": reviews(8), "pair": pairs}[task]
+    with pytest.raises(Mistake, match=problem):
+        fit(tiny_static, task, data, settings(tune="frozen", epochs=1, cache=False, **chosen))
+
+
 def test_reinit_begins_the_top_blocks_anew(tiny_bert):
     before = [block.state_dict() for block in tiny_bert.encoder.blocks()]
     before = [{name: tensor.clone() for name, tensor in block.items()} for block in before]
@@ -191,13 +295,17 @@ def test_reinit_begins_the_top_blocks_anew(tiny_bert):
 @pytest.mark.parametrize(
     "data, task, problem",
     [
-        (Data(["a text"], ["x"]), "classify", "Two classes are the least"),
+        (Data(["a text"], ["x"]), "classify", "Two are the least"),
         (Data(["a text", "another"], [1.0, 1.0]), "regress", "nothing to learn"),
         (Data(["a text", "another"], [1.0, "many"]), "regress", "'many' is no number"),
         (Data(["a text"], ["x"]), "clasify", "Did you mean 'classify'"),
         (Data([("a", "b"), "c"], ["x", "y"]), "pair", "Input 1 is 'c'; wanted a pair"),
         (Data([["a", "b"], ["c"]], [["X", "Y"], ["X", "Y"]]), "tag", "1 words and 2 tags"),
         (Data([("q ?", "a b")], [[]]), "span", "no answer"),
+        (Data([("q ?", "a b")], [(0, 1)]), "span", r"Label 0 is \(0, 1\); wanted a list of the spans"),
+        (Data(["a text"], [[(0, 1)]]), "span", "Input 0 is 'a text'; wanted a question and its context"),
+        (Data(["ab"], [[(0, 1)]]), "span", "Input 0 is 'ab'"),
+        (Data(["a text", "another"], [0.0, 1e300]), "regress", "too large"),
     ],
 )
 def test_what_cannot_be_learned_is_said(tiny_static, data, task, problem):

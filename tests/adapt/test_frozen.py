@@ -1,7 +1,13 @@
+import fcntl
+import os
+import shutil
+import time
+
 import numpy as np
 import pytest
 import torch
 
+from polyseme.adapt import store as store_module
 from polyseme.adapt.frozen import encoder_digest, frozen_rows
 from polyseme.adapt.inputs import pairs_in, texts_in
 from polyseme.adapt.rows import reading
@@ -78,8 +84,6 @@ def test_the_store_forgets_what_was_unused_for_longest(tmp_path):
 
     for key in ("a", "b"):
         store.arrays(key, shape, fill, lambda said: None)
-    import os
-
     os.utime(tmp_path / "a" / "meta.json", (1, 1))
     store.arrays("c", shape, fill, lambda said: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "c"]
@@ -96,6 +100,52 @@ def test_a_damaged_entry_is_made_again(tmp_path):
     (tmp_path / "k" / "layer_0.npy").write_bytes(b"\x93NUMPY")
     assert store.arrays("k", shape, fill, lambda said: None)[0].sum() == 140
     assert len(made) == 2
+
+
+def left_behind(folder, seconds):
+    """What a killed encoding leaves, so long ago."""
+    folder.mkdir(parents=True)
+    (folder / "layer_0.npy").write_bytes(b"\0" * 10_000)
+    os.utime(folder, (time.time() - seconds,) * 2)
+
+
+def test_what_a_killed_encoding_left_is_removed_and_what_others_are_filling_is_counted(tmp_path):
+    store, shape = Store(tmp_path, bound=30_000), Shape(1, (2500, 1), "float32")
+    store.arrays("a", shape, lambda arrays: None, lambda said: None)
+    left_behind(tmp_path / ".old.x", seconds=3600)
+    left_behind(tmp_path / ".new.x", seconds=1)
+    left_behind(tmp_path / ".held.x", seconds=3600)
+    handle = os.open(tmp_path / ".held.x", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    store.arrays("b", shape, lambda arrays: None, lambda said: None)
+    os.close(handle)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".held.x", ".new.x", "b"]
+
+
+def test_a_folder_is_held_until_it_stands_in_its_place(tmp_path):
+    held = []
+
+    def fill(arrays):
+        [folder] = tmp_path.glob(".*")
+        os.utime(folder, (1, 1))
+        held.append(not store_module._is_left_behind(folder))
+
+    Store(tmp_path).arrays("a", Shape(1, (10, 1), "float32"), fill, lambda said: None)
+    assert held == [True]
+
+
+def test_entries_that_another_process_removes_are_passed_over(tmp_path, monkeypatch):
+    store, shape = Store(tmp_path, bound=30_000), Shape(1, (2500, 1), "float32")
+    store.arrays("a", shape, lambda arrays: None, lambda said: None)
+    used = store_module._used
+
+    def too_late(meta):
+        shutil.rmtree(meta.parent, ignore_errors=True)
+        return used(meta)
+
+    monkeypatch.setattr(store_module, "_used", too_late)
+    store.arrays("b", shape, lambda arrays: None, lambda said: None)
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
 def test_what_does_not_fit_is_refused_before_it_is_written(tmp_path):

@@ -69,6 +69,9 @@ def test_one_command_makes_a_table_and_a_page(run, encoder, table, tmp_path):
     "change, problem",
     [
         (["--labels", "few"], "no number of labels"),
+        (["--labels", "²"], "no number of labels"),
+        (["--layers=--1"], "layers='--1'"),
+        (["--set", "seed=3"], "Give seeds"),
         (["--tune", "frosen"], "tune='frosen'"),
         (["--score", "accurcy"], "Did you mean 'accuracy'"),
         (["--set", "epoch=3"], "Did you mean 'epochs'"),

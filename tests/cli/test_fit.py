@@ -65,6 +65,9 @@ def test_fit_evaluate_and_predict_in_three_commands(run, encoder, table, tmp_pat
     lines = [json.loads(line) for line in run("predict", out, tmp_path / "new.txt", "--json").stdout.splitlines()]
     assert [line["label"] for line in lines] == ["pos", "neg"]
     assert sum(lines[0]["scores"].values()) == pytest.approx(1)
+    (tmp_path / "new.txt").write_text("the film was great\n\nthe movie is awful\n")
+    said = run("predict", out, tmp_path / "new.txt").stdout.splitlines()
+    assert (said[0], len(said), said[2]) == ("pos", 3, "neg")  # a line an example, also of one without words
 
 
 def test_a_run_belongs_to_what_it_was_begun_with(run, encoder, table, tmp_path):
@@ -97,6 +100,7 @@ def test_tags_are_fitted_from_conll_columns(run, encoder, tmp_path):
         (["--set", "epoch=3"], "Did you mean 'epochs'"),
         (["--set", "epochs"], "NAME=VALUE"),
         (["--layers", "9"], "layers=9 was asked for"),
+        (["--layers=--1"], "layers='--1'"),
         (["--text", "txt"], "there is no column 'txt'"),
         (["--text-a", "text"], "no column for --text-a"),
         (["--test", "absent.csv"], "absent.csv"),

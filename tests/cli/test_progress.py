@@ -1,4 +1,7 @@
-"""The plain lines; bars on a terminal are rich's."""
+"""The plain lines, and what is said beside the bars of a terminal; those are rich's."""
+
+import io
+import sys
 
 import pytest
 
@@ -39,3 +42,17 @@ def test_before_anything_is_done_the_time_left_is_unknown(clock, capsys):
         clock.now += 10
         stages.show("Pretraining", 80, 100, "resumed")
     assert capsys.readouterr().err == "Pretraining: 80 % · ? left · resumed\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("line", ["data[old].csv: text column 'text'", "label column '[/b]'", "[red]no markup"])
+def test_brackets_are_shown_as_they_are(line, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with progress.Stages() as stages:
+        stages.say(line)
+        stages.show("Reading", 1, 2, line)
+    assert terminal.getvalue().count(line) >= 2

@@ -50,6 +50,13 @@ def test_spans_of_tags_are_counted_as_the_task_does():
     assert list(measures("tag", words.labels)) == ["accuracy"]
 
 
+def test_sentences_without_words_make_no_score_that_is_no_number():
+    data, given = Data([["a"], [], []], [["NOUN"], [], []]), [["NOUN"], [], []]
+    measure = measures("tag", [["NOUN"], ["VERB"]])["accuracy"]
+    assert measure.score(data, given) == 1.0
+    assert np.isfinite(resample(measure.sums(data, given)[:, None], measure.combine)).all()
+
+
 def test_answers_are_scored_as_the_task_does():
     data = questions(20)
     given = [(start, end) if place % 2 else (0, 2) for place, [(start, end)] in enumerate(data.labels)]

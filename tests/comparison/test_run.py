@@ -143,14 +143,38 @@ def test_a_shared_fit_comes_to_what_a_lone_one_does(asked, bert):
             assert alone.evaluate(one.parts.test) == pytest.approx(line["scores"])
 
 
+HOPELESS = {"tune": ("frozen", "full"), "labels": (20,), "seeds": (0,),
+            "chosen": (("epochs", 2), ("rate", 1e30), ("warm_up", 0.0))}  # fmt: skip
+
+
 def test_a_fit_that_fails_is_said_and_the_others_go_on(asked):
-    one = asked(tune=("full",), labels=(20,), seeds=(0,), chosen=(("epochs", 2), ("rate", 1e30), ("warm_up", 0.0)))
-    found = [line for _, line in one.steps()]
-    assert len(found) == 2
-    failed = [line for line in found if "error" in line]
+    one = asked(**HOPELESS)
+    failed = {line["tune"] for _, line in one.steps() if "error" in line}
+    assert failed == {"full"}
     table = one.table()
-    assert len(table.rows) == len(found) - len(failed)
-    assert all(any("failed" in line for line in table.said) for _ in failed)
+    assert [row.way.tune for row in table.rows] == ["frozen", "frozen"]
+    assert sum("failed" in line for line in table.said) == 2
+
+
+def test_a_fit_that_failed_is_tried_again(asked, monkeypatch):
+    axes = {"tune": ("frozen",), "labels": (20,)}
+    monkeypatch.setenv("POLYSEME_CACHE_GB", "1e-7")
+    assert all("error" in line for _, line in asked(**axes).steps())
+    assert not asked(**axes).table().rows
+    monkeypatch.delenv("POLYSEME_CACHE_GB")
+    one = asked(**axes)
+    assert all("scores" in line for _, line in one.steps())
+    assert [row.n_failed for row in one.table().rows] == [0, 0]
+    assert not any("failed" in line for line in one.table().said)
+
+
+def test_a_damaged_folder_and_examples_that_are_none_are_said(asked, static, tmp_path):
+    stopped_after(asked(), 1)
+    (tmp_path / "run" / "comparison.json").write_text('{"task": ')
+    with pytest.raises(Mistake, match="is damaged"):
+        next(asked().steps())
+    with pytest.raises(Mistake, match=r"found 0\.2"):
+        compare("classify", reviews(), [static], valid=0.2, out=tmp_path / "other")
 
 
 @pytest.mark.parametrize("task, data", [("tag", tagged(120)), ("span", questions(60)), ("regress", None)])

@@ -3,7 +3,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from polyseme.comparison.statistics import draws, holm, interval, p_value, resample
+from polyseme.adapt.data import Data
+from polyseme.comparison.measures import measures
+from polyseme.comparison.statistics import draws, enough, holm, interval, p_value, resample
 
 
 def mean(sums):
@@ -35,7 +37,7 @@ def test_a_large_test_set_is_resampled_in_parts(monkeypatch):
     sums = np.stack([np.random.default_rng(0).random((40, 2)), np.ones((40, 2))], 2)
     whole = resample(sums, mean, n_resamples=25)
     monkeypatch.setattr(statistics, "_AT_ONCE", 40 * 7)
-    assert resample(sums, mean, n_resamples=25).shape == whole.shape
+    np.testing.assert_allclose(resample(sums, mean, n_resamples=25), whole)
 
 
 @pytest.mark.parametrize("n_seeds, between_seeds, between_examples", [(3, 0.15, 1.0), (5, 0.05, 1.0), (5, 0.0, 0.5)])
@@ -48,6 +50,22 @@ def test_an_interval_of_95_percent_covers_the_truth_in_93_to_97_of_100_runs(n_se
         low, high = interval(draws(right.mean(1), (right @ counts.T) / n, seed=run))
         n_covered += low <= truth(between_seeds, between_examples) <= high
     assert 0.93 <= n_covered / n_runs <= 0.97
+
+
+@pytest.mark.parametrize("n_seeds", [1, 3])
+def test_macro_f1_of_many_classes_is_covered_too(n_seeds):
+    """Of 77 classes with four examples each a resample lacks some: its macro F1 is lower than that of the test set."""
+    draw, n, n_classes, n_runs, right = np.random.default_rng(0), 300, 77, 300, 0.7
+    measure = measures("classify", [str(number) for number in range(n_classes)])["macro_f1"]
+    n_covered = 0
+    for run in range(n_runs):
+        wanted = draw.integers(n_classes, size=n)
+        given = [np.where(draw.random(n) < right, wanted, draw.integers(n_classes, size=n)) for _ in range(n_seeds)]
+        data = Data([""] * n, wanted.astype(str))
+        sums = np.stack([measure.sums(data, one.astype(str)) for one in given], 1)
+        low, high = interval(draws(measure.combine(sums.sum(0)), resample(sums, measure.combine, 300, run), run))
+        n_covered += low <= right + (1 - right) / n_classes <= high
+    assert 0.92 <= n_covered / n_runs <= 0.98
 
 
 def test_two_that_do_not_differ_are_rarely_called_different_and_two_that_do_often():
@@ -78,6 +96,12 @@ def test_seeds_that_differ_widen_the_interval():
 def test_models_that_answer_alike_do_not_differ():
     nothing = np.zeros((3, 2000))
     assert p_value(draws(nothing.mean(1), nothing)) == 1.0
+
+
+@pytest.mark.parametrize("n_rows", [2, 10, 60, 500])
+def test_of_however_many_rows_one_that_is_clearly_other_can_be_called_so(n_rows):
+    clear = p_value(np.full(enough(n_rows), 0.3))
+    assert holm([clear] * n_rows)[0] < 0.011
 
 
 def test_holm_never_lowers_a_p_and_keeps_their_order():

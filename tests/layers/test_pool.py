@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from polyseme.layers import pool
+from polyseme.types import Batch, Encoding
 
 LENGTHS = [[3, 1, 2], [0, 4, 0], [2, 2], [0], []]
 
@@ -52,3 +53,11 @@ def test_logsumexp_is_that_of_torch_for_each_sequence_however_large(lengths):
 def test_gradients_of_logsumexp_are_those_of_finite_differences():
     vectors = torch.randn(6, 2, dtype=torch.double, requires_grad=True)
     assert torch.autograd.gradcheck(lambda rows: pool.logsumexp(rows, offsets([4, 2])), vectors)
+
+
+def test_as_many_words_as_pieces_need_not_be_the_pieces():
+    batch = Batch(
+        torch.tensor([0, 1]), torch.tensor([0, 2]), torch.tensor([0, 0]), torch.tensor([2]), torch.tensor([0])
+    )
+    found = pool.to_words(Encoding((torch.tensor([[1.0], [3.0]]),), batch.offsets), batch)
+    assert found.layers[0].tolist() == [[2.0], [0.0]]  # one word of two pieces, one of none

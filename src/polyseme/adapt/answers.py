@@ -32,23 +32,30 @@ class Answers:
 
     pairs: Pairs
     level = "word"
+    heads = ("linear",)
+    reads = ("pairs",)
 
     @classmethod
     def learn(cls, data: Data, pretrained: Pretrained, settings: Settings) -> Self:
+        _check_inputs(data.inputs)
         joins = can_join(pretrained)
         return cls(settings.pairs or ("joined" if joins else "apart"))
 
     def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
+        _check_inputs(inputs)
         return questions_in(pretrained, [(_text(question), _text(context)) for question, context in inputs], self.pairs)
 
     def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Tensor:
         """(examples, 2) the first answer is rows[start:end] of its example."""
         return torch.tensor(
-            [self._rows(place, one, spans) for place, (one, spans) in enumerate(zip(inputs, labels, strict=True))]
+            [
+                self._rows(place, one, spans)
+                for place, (one, spans) in enumerate(zip(inputs, _spans(labels), strict=True))
+            ]
         )
 
     def pool(self, settings: Settings) -> Pool | None:
-        return "words"
+        return settings.of_words()
 
     def head(self, width: int, settings: Settings) -> Span:
         assert settings.dropout is not None
@@ -76,7 +83,7 @@ class Answers:
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
         wanted = [
             [context[start:end] for start, end in spans]
-            for (_, context), spans in zip(data.inputs, data.labels, strict=True)
+            for (_, context), spans in zip(data.inputs, _spans(data.labels), strict=True)
         ]
         given = [context[slice(*one.label)] for (_, context), one in zip(data.inputs, said, strict=True)]
         return {"f1": scores.answer_f1(wanted, given), "exact_match": scores.exact_match(wanted, given)}
@@ -114,6 +121,19 @@ class Answers:
         of_context = torch.arange(len(counts)).repeat_interleave(counts) % 2 == 1
         words, beside = features.words[of_context], questions.repeat_interleave(counts[1::2], 0)
         return Features(torch.cat([words, beside, words * beside], 1), offsets_of(counts[1::2]))
+
+
+def _check_inputs(inputs: Sequence[Any]) -> None:
+    for place, one in enumerate(inputs):
+        if not isinstance(one, tuple | list) or [isinstance(part, str) for part in one] != [True, True]:
+            raise Mistake(f"Input {place} is {one!r:.60}; wanted a question and its context, ('question', 'context').")
+
+
+def _spans(labels: Sequence[Any]) -> Sequence[Any]:
+    for place, spans in enumerate(labels):
+        if not isinstance(spans, tuple | list) or not all(isinstance(one, tuple | list) for one in spans):
+            raise Mistake(f"Label {place} is {spans!r:.60}; wanted a list of the spans that answer, [(start, end)].")
+    return labels
 
 
 @lru_cache(4096)

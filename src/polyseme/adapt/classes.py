@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,6 +21,8 @@ from polyseme.heads.head import Features, Head
 from polyseme.tasks import scores
 from polyseme.types import Prediction
 
+_TYPES: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -28,14 +30,29 @@ class Classes:
 
     names: tuple[str, ...]
     texts: Texts
+    label_type: str = "str"  # of the labels that were learned from
     level = "text"
 
     @classmethod
     def learn(cls, data: Data, texts: Texts) -> Self:
         names = tuple(sorted({str(label) for label in data.labels}))
         if len(names) < 2:
-            raise Mistake(f"All {len(data)} examples are {names[0]!r}. Two classes are the least to tell apart.")
-        return cls(names, texts)
+            raise Mistake(f"All {len(data)} examples are of one class, {names[0]!r}. Two are the least to tell apart.")
+        types = {type(label).__name__ for label in data.labels}
+        return cls(names, texts, types.pop() if len(types) == 1 and types <= _TYPES.keys() else "str")
+
+    @property
+    def labels(self) -> list[Any]:
+        """The classes as they were given, in the order of their names."""
+        return list(map(_TYPES[self.label_type], self.names))
+
+    @property
+    def heads(self) -> Sequence[str]:
+        return self.texts.heads
+
+    @property
+    def reads(self) -> Sequence[str]:
+        return self.texts.reads
 
     def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
         return self.texts.inputs(pretrained, inputs, settings)
@@ -81,4 +98,4 @@ class Classes:
         return len({one.label for one in said}) == 1 and len({str(label) for label in labels}) > 1
 
     def facts(self) -> dict[str, Any]:
-        return {"names": list(self.names), "pairs": self.texts.pairs}
+        return {"names": list(self.names), "pairs": self.texts.pairs, "label_type": self.label_type}

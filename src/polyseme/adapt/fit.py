@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from polyseme.adapt.data import Data
 from polyseme.adapt.fitted import Fitted
@@ -34,6 +36,8 @@ Tell = Callable[[Report], None]
 _MOST_ATTEMPTS = 3
 _LOOKED_AT = 500  # examples, where none are held out
 
+ATTEMPTS = "attempts.json"
+
 
 def fit(
     pretrained: Pretrained,
@@ -52,28 +56,57 @@ def fit(
     `shared` has the pieces and frozen rows of all inputs, for fits that come one after another.
     """
     kind = kind_for(task, data, pretrained, settings)
-    settings = settings.filled(pretrained.encoder, kind.level)
-    how = reading(pretrained, settings.layers, kind.pool(settings), settings.tune != "frozen")
-    settings = settings.model_copy(update={"pool": how.pool})  # what was chosen must be found in its folder
+    settings = settled(kind, pretrained, settings)
     if valid is None:
         data, valid = data.parted(settings.valid, settings.seed)
-    begin = {name: tensor.clone() for name, tensor in pretrained.encoder.state_dict().items()}
-    attempt = _attempts_before(folder)
+    seen = valid or data.take(range(min(len(data), _LOOKED_AT)))
+    begin = _weights(pretrained.encoder) if settings.changes_encoder else {}
+    scores = _scores_before(folder)  # of the attempts that came to one class for everything
+    for place in range(len(scores)):
+        tell(_again(place + 1))
     while True:
+        attempt = len(scores) if len(scores) < _MOST_ATTEMPTS else _best(scores)
         fitted = _attempt(pretrained, kind, data, valid, settings, attempt, folder, tell, shared)
-        seen = valid or data.take(range(min(len(data), _LOOKED_AT)))
-        attempt += 1
-        if attempt == _MOST_ATTEMPTS or not kind.collapsed(said(fitted, seen.inputs, shared), seen.labels):
+        answers = said(fitted, seen.inputs, shared)
+        if len(scores) == _MOST_ATTEMPTS or not kind.collapsed(answers, seen.labels):
             return fitted
-        tell(Report("Fitting", 1, 1, said="The model says one class of everything. Beginning again with another seed."))
-        pretrained.encoder.load_state_dict(begin)
+        scores.append(next(iter(kind.scores(seen, answers).values())))
+        if len(scores) == _MOST_ATTEMPTS and _best(scores) == attempt:
+            return fitted
+        tell(_again(len(scores)))
+        if begin:
+            pretrained.encoder.load_state_dict(begin)
         if folder is not None:
             shutil.rmtree(folder / "checkpoints", ignore_errors=True)
-            write_file(folder / "attempts", str(attempt))
+            write_file(folder / ATTEMPTS, json.dumps(scores))
 
 
-def _attempts_before(folder: Path | None) -> int:
-    return int((folder / "attempts").read_text()) if folder and (folder / "attempts").exists() else 0
+def settled(kind: Kind, pretrained: Pretrained, settings: Settings) -> Settings:
+    """What was chosen, if it can be, and for the rest what suits the encoder and the task."""
+    settings.refuse_unread(kind.heads, kind.reads)
+    settings = settings.filled(pretrained.encoder, kind.level, kind.heads)
+    how = reading(pretrained, settings.layers, kind.pool(settings), settings.tune != "frozen")
+    return settings.model_copy(update={"pool": how.pool})  # what was chosen must be found in its folder
+
+
+def _again(n_before: int) -> Report:
+    if n_before == _MOST_ATTEMPTS:
+        return Report("Fitting", 0, 1, said="No attempt did better: the best of them is fitted again.")
+    return Report("Fitting", 0, 1, said="The model says one class of everything. Beginning again with another seed.")
+
+
+def _scores_before(folder: Path | None) -> list[float]:
+    path = folder / ATTEMPTS if folder else None
+    return list(json.loads(path.read_bytes())) if path and path.exists() else []
+
+
+def _best(scores: list[float]) -> int:
+    """The last of the best: the one whose weights are there already costs no fit more."""
+    return max(range(len(scores)), key=lambda place: (scores[place], place))
+
+
+def _weights(encoder: Encoder) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
 
 
 def _attempt(
@@ -90,7 +123,7 @@ def _attempt(
 def said(fitted: Fitted, inputs: Sequence[Any], shared: Shared | None) -> list[Prediction]:
     """What a fitted model says, from rows that are there already where its encoder was frozen."""
     settings = fitted.settings
-    if shared is None or settings.tune != "frozen" or settings.reinit:
+    if shared is None or settings.changes_encoder:
         return fitted.predict(inputs)
     rows = shared.known(fitted.kind, inputs, settings, fitted.top.reading)
     return fitted.predict(inputs) if rows is None else fitted.predict_from(rows, inputs)

@@ -73,7 +73,9 @@ def load_fitted(folder: str | Path) -> tuple[Fitted, str]:
         tensors = load_file(path / "top.safetensors")
     except (OSError, SafetensorError) as error:
         raise BadFile(f"{path / 'top.safetensors'} cannot be read ({error}). Copy the folder again.") from None
+    kinds = {name: tensor.dtype for name, tensor in top.state_dict().items()}
     fill(top, tensors, str(path / "top.safetensors"))
+    top.load_state_dict({name: tensor.to(kinds[name]) for name, tensor in tensors.items()}, assign=True)  # doubles too
     return Fitted(pretrained, kind, top.eval(), facts.settings, facts.metrics), facts.task
 
 

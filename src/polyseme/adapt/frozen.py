@@ -15,15 +15,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from polyseme.adapt.inputs import Inputs
+from polyseme.adapt.inputs import Inputs, texts_in
 from polyseme.adapt.rows import Reading, Rows
 from polyseme.adapt.store import Shape, Store
-from polyseme.encoders import Encoder
+from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.workers import evaluating, side_by_side
 from polyseme.text.batches import offsets_of, ranges
 
 _SIDE_BY_SIDE = 16  # batches whose rows are in memory at once
 _VERSION = 1  # of what is kept; raise it when the same encoder and text would give other rows
+_PROBE = ["The quick brown fox jumps over the lazy dog.", "Größe, naïve café; 12,345.67 — “so-called” don't!"]
 
 Tell = Callable[[str, float, float], None]  # stage, done, total
 
@@ -81,6 +82,12 @@ def encoder_digest(encoder: Encoder) -> str:
         digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().contiguous().flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def reading_digest(pretrained: Pretrained) -> str:
+    """A hash of an encoder and of how it reads: two that have the same give the same rows."""
+    parts = [encoder_digest(pretrained.encoder), texts_in(pretrained, _PROBE).digest()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _key(encoder: Encoder, inputs: Inputs, reading: Reading, dtype: str) -> str:

@@ -21,6 +21,16 @@ class Kind(Protocol):
 
     level: str  # whether the head reads a "text" or its "word"s
 
+    @property
+    def heads(self) -> Sequence[str]:
+        """The heads it can be fitted with."""
+        ...
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """The settings it reads of those that not every task does."""
+        ...
+
     def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs: ...
 
     def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Any: ...

@@ -40,7 +40,7 @@ def kind_of(task: str, facts: dict[str, Any]) -> Kind:
     texts = Texts(facts["pairs"])
     if task == "regress":
         return Numbers(texts)
-    return Classes(tuple(facts["names"]), texts)
+    return Classes(tuple(facts["names"]), texts, facts.get("label_type", "str"))
 
 
 def check_task(task: str) -> None:

@@ -33,17 +33,25 @@ class Numbers:
 
     @classmethod
     def learn(cls, data: Data, texts: Texts) -> Self:
-        values = torch.tensor([_number(label) for label in data.labels], dtype=torch.double)
+        values = _numbers(data.labels)
         if bool((values == values[0]).all()):
-            raise Mistake(f"All {len(data)} examples have the number {values[0]:g}: there is nothing to learn.")
+            raise Mistake(f"Of {len(data)} samples each is {values[0]:g}: there is nothing to learn.")
         return cls(texts, values)
+
+    @property
+    def heads(self) -> Sequence[str]:
+        return self.texts.heads
+
+    @property
+    def reads(self) -> Sequence[str]:
+        return self.texts.reads
 
     def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
         return self.texts.inputs(pretrained, inputs, settings)
 
     def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Tensor:
         """(examples,)"""
-        return torch.tensor([_number(label) for label in labels])
+        return _numbers(labels)
 
     def pool(self, settings: Settings) -> Pool | None:
         return self.texts.pool(settings)
@@ -71,6 +79,11 @@ class Numbers:
 
     def facts(self) -> dict[str, Any]:
         return {"pairs": self.texts.pairs}
+
+
+def _numbers(labels: Sequence[Any]) -> Tensor:
+    """In double: seconds since 1970 have ten digits, and float32 keeps seven."""
+    return torch.tensor([_number(label) for label in labels], dtype=torch.double)
 
 
 def _number(label: Any) -> float:

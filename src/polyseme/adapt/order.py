@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ class Order:
     lengths: Tensor  # (examples,)
     batch_size: int
     seed: int
+    _kept: dict[int, NDArray[np.int64]] = field(default_factory=dict, init=False)  # the order of one epoch
 
     @property
     def steps_an_epoch(self) -> int:
@@ -35,9 +35,11 @@ class Order:
         chosen = order[batch * self.batch_size : (batch + 1) * self.batch_size]
         return torch.from_numpy(np.sort(chosen))
 
-    @lru_cache(maxsize=2)  # noqa: B019 (one epoch's order and the next; lives and dies with the fit)
     def _epoch(self, epoch: int) -> NDArray[np.int64]:
-        n = len(self.lengths)
-        order = shuffled(np.arange(n), n, self.seed, epoch)
-        windows = np.arange(n) // (self.batch_size * _WINDOW)
-        return order[np.lexsort((self.lengths.numpy()[order], windows))]
+        if epoch not in self._kept:
+            n = len(self.lengths)
+            order = shuffled(np.arange(n), n, self.seed, epoch)
+            windows = np.arange(n) // (self.batch_size * _WINDOW)
+            self._kept.clear()
+            self._kept[epoch] = order[np.lexsort((self.lengths.numpy()[order], windows))]
+        return self._kept[epoch]

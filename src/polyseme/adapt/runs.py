@@ -14,10 +14,12 @@ import numpy as np
 
 from polyseme.adapt import folder
 from polyseme.adapt.data import Data
-from polyseme.adapt.fit import fit
+from polyseme.adapt.fit import ATTEMPTS, fit
 from polyseme.adapt.fitted import Fitted
+from polyseme.adapt.frozen import reading_digest
 from polyseme.adapt.kinds import check_task
 from polyseme.adapt.settings import Settings, settings
+from polyseme.encoders import Pretrained
 from polyseme.files import damage, locked, sha256, write_file
 from polyseme.formats import load
 from polyseme.tasks.pictures import can_draw, confusion_picture
@@ -28,6 +30,8 @@ from polyseme.train.claim import claim, refuse_strangers
 from polyseme.train.report import Report
 
 Tell = Callable[[Report], None]
+
+RESULT = "result.json"
 
 
 class Before(Protocol):
@@ -54,7 +58,7 @@ class FitRun:
     before: Before | None = None
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Fit and measure; the scores by what they were measured on. A finished run is measured again, not fitted."""
+        """Fit and measure; the scores by what they were measured on. What is fitted already is only measured."""
         check_task(self.task)
         values = settings(**{name: value for name, value in self.chosen.items() if value is not None})
         refuse_strangers(self.out)
@@ -62,28 +66,39 @@ class FitRun:
         valid = self._data(self.valid, tell) if self.valid else None
         test = self._data(self.test, tell) if self.test else None
         with locked(self.out):
-            self._claim()
             started = time.monotonic()
-            fitted = self._fitted(data, valid, values, tell)
-            found: dict[str, Any] = {
-                "held out": fitted.metrics,
-                "seconds": round(time.monotonic() - started, 1),
-            }
+            pretrained = load(self.encoder)
+            self._claim(reading_digest(pretrained))
+            place = self.out / "fitted"
+            if place.is_dir() and damage(place) is None:
+                fitted, found = folder.load_fitted(place)[0], self._found_before()
+            else:
+                fitted = self._fitted(pretrained, data, valid, values, tell)
+                folder.save(fitted, place, self.task, force=True)
+                found = {"seconds": round(time.monotonic() - started, 1)}
+            self._clean()
+            found = {"held out": fitted.metrics, **found}
             if test is not None:
                 found["test"] = measure(fitted, test, self.out)
-            write_file(self.out / "result.json", json.dumps(found, indent=1))
+            write_file(self.out / RESULT, json.dumps(found, indent=1))
         return found
 
-    def _fitted(self, data: Data, valid: Data | None, values: Settings, tell: Tell) -> Fitted:
-        place = self.out / "fitted"
-        if place.is_dir() and damage(place) is None:
-            return folder.load_fitted(place)[0]
-        encoder = self.before(self.encoder, data.inputs, self.out, tell) if self.before else self.encoder
-        fitted = fit(load(encoder), self.task, self._limited(data, values.seed), values, valid, self.out, tell)
-        folder.save(fitted, place, self.task, force=True)
+    def _fitted(
+        self, pretrained: Pretrained, data: Data, valid: Data | None, values: Settings, tell: Tell
+    ) -> Fitted:  # fmt: skip
+        if self.before is not None:
+            pretrained = load(self.before(self.encoder, data.inputs, self.out, tell))
+        return fit(pretrained, self.task, self._limited(data, values.seed), values, valid, self.out, tell)
+
+    def _found_before(self) -> dict[str, Any]:
+        """How long the fit took and how well it did; nothing where it was killed before that was written."""
+        path = self.out / RESULT
+        return dict(json.loads(path.read_bytes())) if path.is_file() else {}
+
+    def _clean(self) -> None:
+        """A fitted model needs nothing to go on from."""
         shutil.rmtree(self.out / "checkpoints", ignore_errors=True)
-        (self.out / "attempts").unlink(missing_ok=True)
-        return fitted
+        (self.out / ATTEMPTS).unlink(missing_ok=True)
 
     def _limited(self, data: Data, seed: int) -> Data:
         if self.limit is None or self.limit >= len(data):
@@ -96,13 +111,17 @@ class FitRun:
             tell(Report("Reading", 1, 1, said=line))
         return Data(found.inputs, found.labels)
 
-    def _claim(self) -> None:
+    def _claim(self, encoder_digest: str) -> None:
+        """A run is what it is made of, wherever that lies: the paths are written down, not compared."""
         facts = {
-            "task": self.task, "data": [str(self.data), sha256(self.data)], "encoder": str(self.encoder),
-            "settings": self.chosen, "valid": str(self.valid), "limit": self.limit, "columns": list(self.columns),
+            "verb": "fit", "task": self.task, "data": sha256(self.data), "encoder": encoder_digest,
+            "settings": self.chosen,
+            "valid": sha256(self.valid) if self.valid else None, "limit": self.limit, "columns": list(self.columns),
             "before": self.before.facts() if self.before else None,
         }  # fmt: skip
         claim(self.out, facts, learned=("fitted", "checkpoints", "domain"))
+        paths = {"data": self.data, "encoder": self.encoder, "valid": self.valid, "test": self.test}
+        write_file(self.out / "paths.json", json.dumps({name: str(path) for name, path in paths.items() if path}))
 
 
 def measure(fitted: Fitted, data: Data, out: Path | None = None) -> dict[str, float]:

@@ -59,9 +59,16 @@ class Session:
         assert self.settings.epochs is not None
         return self.settings.epochs
 
+    @property
+    def _highest_rate(self) -> float:
+        """Of the encoder's top block, or of the head where that learns alone."""
+        rate = self.settings.head_rate if self.frozen else self.settings.rate
+        assert rate is not None
+        return rate
+
     def run(self, folder: Path | None) -> dict[str, Any]:
         """Train, and put the best epoch's weights in place; what was measured then."""
-        self.adapted.requires_grad_(True)
+        self.module.requires_grad_(True)
         optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
         first = self._resume(folder, optimizer) if folder else 0
         log = resume.Log(folder / "metrics.jsonl", first) if folder else None
@@ -87,8 +94,9 @@ class Session:
         if self.best_weights:
             self.module.load_state_dict(self.best_weights)
         if not all(bool(parameter.isfinite().all()) for parameter in self.module.parameters()):
-            raise Mistake(f"After the last step some weights are not numbers. Lower the rate ({self.settings.rate:g}).")
-        self.adapted.eval().requires_grad_(False)
+            name = "head_rate" if self.frozen else "rate"
+            raise Mistake(f"After the last step some weights are not numbers. Lower {name} ({self._highest_rate:g}).")
+        self.module.eval().requires_grad_(False)
         return self.best
 
     def _inputs_of(self, data: Data) -> Inputs:
@@ -148,19 +156,17 @@ class Session:
     def _thaw(self, epoch: int, optimizer: torch.optim.Optimizer) -> None:
         settings, n_blocks = self.settings, len(self.encoder.blocks())
         assert settings.head_rate is not None
-        assert settings.rate is not None
         assert settings.block_decay is not None
         factors = strategies.factors(settings.tune, n_blocks, epoch, settings.block_decay)
         for group in optimizer.param_groups:
             of_top = group["block"] == _TOP
-            group["factor"] = settings.head_rate / settings.rate if of_top else factors[group["block"]]
+            group["factor"] = settings.head_rate / self._highest_rate if of_top else factors[group["block"]]
             for parameter in group["params"]:
                 parameter.requires_grad_(group["factor"] > 0)
 
     def _rate(self, step: int) -> float:
         settings = self.settings
-        assert settings.rate is not None
-        return settings.rate * strategies.rate_factor(
+        return self._highest_rate * strategies.rate_factor(
             settings.tune, len(self.encoder.blocks()), step, self.order.steps_an_epoch, self.n_epochs, settings.warm_up
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,7 +11,7 @@ from polyseme.adapt.inputs import Pairs
 from polyseme.adapt.rows import Layers, Pool
 from polyseme.adapt.strategies import Tune
 from polyseme.encoders import Encoder
-from polyseme.errors import Mistake, did_you_mean
+from polyseme.errors import Mistake, did_you_mean, listed
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -48,11 +49,16 @@ class Settings(BaseModel):
     cache: bool = True
     cache_dtype: Literal["float32", "float16"] = "float32"
 
-    def filled(self, encoder: Encoder, level: str) -> Settings:
+    @property
+    def changes_encoder(self) -> bool:
+        """Whether the encoder is another one after the fit."""
+        return self.tune != "frozen" or self.reinit > 0
+
+    def filled(self, encoder: Encoder, level: str, heads: Sequence[str]) -> Settings:
         """The same with every None that has a default here filled in."""
         frozen, n_blocks = self.tune == "frozen", len(encoder.blocks())
         chosen = {
-            "head": "ulmfit" if self.tune == "gradual" and level == "text" else "linear",
+            "head": "ulmfit" if self.tune == "gradual" and "ulmfit" in heads else "linear",
             "epochs": {"frozen": 10, "full": 3, "gradual": n_blocks + 3}[self.tune],
             "rate": _rate(encoder, self.tune),
             "head_rate": {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[self.tune],
@@ -62,6 +68,20 @@ class Settings(BaseModel):
         if not frozen and level == "text" and self.most_windows is None:
             chosen["most_windows"] = 1  # one window of each text: more cost memory for each of them
         return self.model_copy(update={name: value for name, value in chosen.items() if getattr(self, name) is None})
+
+    def refuse_unread(self, heads: Sequence[str], reads: Sequence[str]) -> None:
+        """Refuse what was chosen and would change nothing: a head that is not there, a setting of another task."""
+        if self.head is not None and self.head not in heads:
+            raise Mistake(f"head={self.head!r} is none of those that this task is fitted with: {listed(heads)}.")
+        for name in ("crf", "pairs", "most_windows"):
+            if getattr(self, name) not in (None, False) and name not in reads:
+                raise Mistake(f"{name}={getattr(self, name)!r} changes nothing in this task. Leave it out.")
+
+    def of_words(self) -> Pool:
+        """The pooling of a head that reads words: none."""
+        if self.pool not in (None, "words"):
+            raise Mistake(f"pool={self.pool!r} makes one row of a text; this head reads its words. Leave it out.")
+        return "words"
 
 
 def settings(**values: object) -> Settings:

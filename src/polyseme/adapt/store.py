@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from polyseme.files import new_folder, write_file
 
 GIGABYTE = 1_000_000_000
 _META = "meta.json"
+_JUST_NOW = 60.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,13 @@ class Store:
         """The arrays under a key, mapped into memory; `fill` writes them where they are not there yet."""
         place = self.folder / key
         if (found := _open(place, shape)) is not None:
-            os.utime(place / _META)
+            with suppress(FileNotFoundError):  # another process made room just now; what is mapped stays
+                os.utime(place / _META)
             return found
         self._make_room(shape.n_bytes)
         tell(f"{_size(shape.n_bytes)} of the encoder's layers will be kept in {place}")
-        with new_folder(place, force=True) as temporary:
+        with ExitStack() as until_moved, new_folder(place, force=True) as temporary:
+            until_moved.enter_context(_held(temporary))
             made: list[NDArray[Any]] = [
                 np.lib.format.open_memmap(temporary / _name(number), mode="w+", dtype=shape.dtype, shape=shape.shape)
                 for number in range(shape.n_arrays)
@@ -60,9 +65,7 @@ class Store:
                 assert isinstance(array, np.memmap)
                 array.flush()
             write_file(temporary / _META, json.dumps({"bytes": shape.n_bytes}))
-        found = _open(place, shape)
-        assert found is not None
-        return found
+        return _open(place, shape) or made
 
     def _make_room(self, n_bytes: int) -> None:
         if n_bytes > self.bound:
@@ -70,10 +73,13 @@ class Store:
                 f"The frozen layers of this text take {_size(n_bytes)}; the cache holds {_size(self.bound)}. Read "
                 "fewer of them (layers='top'), keep them as float16, or raise the bound with POLYSEME_CACHE_GB."
             )
-        entries = sorted(self.folder.glob(f"*/{_META}"), key=lambda meta: meta.stat().st_mtime, reverse=True)
         kept = n_bytes
-        for meta in entries:
-            kept += sum(file.stat().st_size for file in meta.parent.iterdir())
+        for unfinished in self.folder.glob(".*"):
+            if _is_left_behind(unfinished):
+                shutil.rmtree(unfinished, ignore_errors=True)
+            kept += _n_bytes(unfinished)
+        for meta in sorted(self.folder.glob(f"[!.]*/{_META}"), key=_used, reverse=True):
+            kept += _n_bytes(meta.parent)
             if kept > self.bound:
                 shutil.rmtree(meta.parent, ignore_errors=True)
 
@@ -102,6 +108,54 @@ def _open(place: Path, shape: Shape) -> list[NDArray[Any]] | None:
             raise BadFile(f"{place} holds other arrays than its name says. Delete it.")
         arrays.append(array)
     return arrays
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Say that a process is filling this folder, for as long as the process lives."""
+    import fcntl  # not on Windows
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _is_left_behind(folder: Path) -> bool:
+    """Whether nobody fills it any more; one that was made just now may not be held yet."""
+    import fcntl  # not on Windows
+
+    try:
+        if time.time() - folder.stat().st_mtime < _JUST_NOW:
+            return False
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # moved to its place, or removed by another process
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _n_bytes(folder: Path) -> int:
+    """Of its files; another process may be removing them."""
+    total = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            total += file.stat().st_size
+    return total
+
+
+def _used(meta: Path) -> float:
+    try:
+        return meta.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _name(number: int) -> str:

@@ -32,6 +32,8 @@ class Tags:
     names: tuple[str, ...]
     spans: bool
     level = "word"
+    heads = ("linear", "bilstm")
+    reads = ("crf",)
 
     @classmethod
     def learn(cls, data: Data) -> Self:
@@ -62,12 +64,11 @@ class Tags:
         return Packed(torch.tensor(found), offsets)
 
     def pool(self, settings: Settings) -> Pool | None:
-        return "words"
+        return settings.of_words()
 
     def head(self, width: int, settings: Settings) -> Tag:
         assert settings.dropout is not None
-        if settings.head not in ("linear", "bilstm"):
-            raise Mistake(f"head={settings.head!r} is for whole texts. Use 'linear' or 'bilstm' for tags.")
+        assert settings.head in ("linear", "bilstm")
         return Tag(width, self.names, settings.head, settings.crf, dropout=settings.dropout)
 
     def loss(self, head: Tag, features: Features, targets: Packed, examples: Tensor) -> Tensor:
@@ -86,7 +87,9 @@ class Tags:
         return {"span_f1": span_f1(wanted, given), **found} if self.spans else found
 
     def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
-        return len({tag for one in said for tag in one.label}) == 1
+        """Whether one tag is said of every word though there are several."""
+        given, wanted = ({tag for tags in some for tag in tags} for some in ([one.label for one in said], labels))
+        return len(given) == 1 and len(wanted) > 1
 
     def facts(self) -> dict[str, Any]:
         return {"names": list(self.names), "spans": self.spans}

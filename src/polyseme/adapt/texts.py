@@ -8,7 +8,7 @@ from typing import Any
 
 from polyseme.adapt.inputs import Inputs, Pairs, can_join, pairs_in, texts_in
 from polyseme.adapt.rows import Pool
-from polyseme.adapt.settings import Settings
+from polyseme.adapt.settings import HeadKind, Settings
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 
@@ -22,10 +22,7 @@ class Texts:
     @classmethod
     def of(cls, inputs: Sequence[Any], pretrained: Pretrained, settings: Settings, paired: bool) -> Texts:
         """A pair is a tuple of two texts. BERT that is tuned reads them as one sequence, others one by one."""
-        for place, one in enumerate(inputs):
-            if paired != is_pair(one):
-                wanted = "a pair, as ('first text', 'second text')" if paired else "a text"
-                raise Mistake(f"Input {place} is {one!r:.60}; wanted {wanted}.")
+        check_inputs(inputs, paired)
         if not paired:
             return cls(None)
         joins = can_join(pretrained) and settings.tune != "frozen"
@@ -35,15 +32,31 @@ class Texts:
     def apart(self) -> bool:
         return self.pairs == "apart"
 
+    @property
+    def heads(self) -> tuple[HeadKind, ...]:
+        """Two texts that are read apart have a head of their own, which "linear" stands for."""
+        return ("linear",) if self.apart else ("linear", "bilstm", "ulmfit")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ("most_windows",) if self.pairs is None else ("most_windows", "pairs")
+
     def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
+        check_inputs(inputs, self.pairs is not None)
         if self.pairs is None:
             return texts_in(pretrained, inputs, settings.most_windows)
         return pairs_in(pretrained, inputs, self.pairs, settings.most_windows)
 
     def pool(self, settings: Settings) -> Pool | None:
-        if settings.head == "bilstm" and self.apart:
-            raise Mistake("head='bilstm' reads one text; pairs that are read apart want head='linear'.")
-        return "words" if settings.head == "bilstm" else settings.pool
+        return settings.of_words() if settings.head == "bilstm" else settings.pool
+
+
+def check_inputs(inputs: Sequence[Any], paired: bool) -> None:
+    """Refuse a pair where texts are read one by one, and a lone text where pairs are."""
+    for place, one in enumerate(inputs):
+        if paired != is_pair(one):
+            wanted = "a pair, as ('first text', 'second text')" if paired else "a text"
+            raise Mistake(f"Input {place} is {one!r:.60}; wanted {wanted}.")
 
 
 def is_pair(one: Any) -> bool:

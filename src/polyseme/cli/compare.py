@@ -43,7 +43,7 @@ def run(
     chosen: dict[str, Any] = {"head": head, "pool": pool, "crf": crf, "epochs": epochs, **dict(map(change, changes))}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     axes = Axes(
-        tuple(map(_number, layers)), tuple(tune), tuple(map(_count, labels)), tuple(range(seeds)), scratch,
+        tuple(layers), tuple(tune), tuple(map(_count, labels)), tuple(range(seeds)), scratch,
         tuple(sorted(chosen.items())),
     )  # fmt: skip
     with Live() as live:
@@ -62,15 +62,12 @@ def run(
     print(table.report)
 
 
-def _number(layers: str) -> str | int:
-    return int(layers) if layers.lstrip("-").isdigit() else layers
-
-
 def _count(labels: str) -> Any:
     from polyseme.errors import Mistake
 
     if labels == "all":
         return labels
-    if not labels.replace(",", "").replace("_", "").isdigit():
+    digits = labels.replace(",", "").replace("_", "")
+    if not digits.isdecimal():
         raise Mistake(f"--labels {labels!r} is no number of labels. Write numbers, or all.")
-    return int(labels.replace(",", "").replace("_", ""))
+    return int(digits)

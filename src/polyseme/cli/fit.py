@@ -45,8 +45,7 @@ def run(
 
     if domain_text and not domain_epochs:
         raise typer.BadParameter("--domain-text is read in --domain-epochs: say how many.")
-    chosen = {"layers": int(layers) if layers.lstrip("-").isdigit() else layers, "tune": tune, "head": head,
-              "pool": pool, "crf": crf, "epochs": epochs, "seed": seed}  # fmt: skip
+    chosen = {"layers": layers, "tune": tune, "head": head, "pool": pool, "crf": crf, "epochs": epochs, "seed": seed}
     begin = FitRun(task, data, encoder, out, {**chosen, **dict(map(change, changes))}, valid, test, limit,
                    Columns(text, text_a, text_b, label),
                    Domain(domain_epochs, tuple(domain_text)) if domain_epochs else None)  # fmt: skip

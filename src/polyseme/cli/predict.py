@@ -35,7 +35,7 @@ def _inputs(task: str, data: Path, columns: Any, stages: Any) -> list[Any]:
     from polyseme.tasks.reading import read
 
     if task in ("classify", "regress", "tag") and (str(data) == "-" or (data.suffix == ".txt" and task != "tag")):
-        return [line for line in read_lines(data) if line.strip()]
+        return list(read_lines(data))
     found = read(task, data, columns, labelled=False)
     for line in found.said:
         stages.say(line)

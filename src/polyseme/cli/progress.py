@@ -42,7 +42,7 @@ class Stages:
 
     def say(self, line: str) -> None:
         if self._bars is not None:
-            self._bars.console.print(line, highlight=False)
+            self._bars.console.print(line, highlight=False, markup=False)
         else:
             print(line, file=sys.stderr, flush=True)
 
@@ -62,7 +62,7 @@ def _bars() -> Any:
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     return Progress(*columns, console=Console(stderr=True))
 

@@ -21,7 +21,7 @@ from polyseme.comparison.sources import Named, Source, sources
 from polyseme.comparison.subsets import Parts, parted
 from polyseme.comparison.table import Row, remarks, rows
 from polyseme.comparison.text import text_table
-from polyseme.errors import Mistake
+from polyseme.errors import BadFile, Mistake
 from polyseme.files import locked, write_file
 from polyseme.tasks.reading import Columns, read
 from polyseme.train.claim import refuse_strangers
@@ -93,7 +93,7 @@ class Comparison:
         """Other data would make other rows; other encoders, seeds or label counts only add some."""
         path, facts = self.folder / COMPARISON, {"task": self.task, "data": digest(self.parts)}
         refuse_strangers(self.folder, COMPARISON, "comparison")
-        begun = json.loads(path.read_text()) if path.is_file() else facts
+        begun = _begun(path) if path.is_file() else facts
         if changed := [name for name in facts if begun.get(name) != facts[name]]:
             raise Mistake(
                 f"{self.folder} was begun with another {' and '.join(changed)}. Give the same to go on, or choose "
@@ -165,11 +165,23 @@ def digest(parts: Parts) -> str:
     return found.hexdigest()
 
 
+def _begun(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise BadFile(f"{path} is damaged, so it cannot be told what was compared. Choose another folder with --out.")
+    return found
+
+
 def _data(task: str, examples: Examples, columns: Columns, tell: Tell) -> Data:
     if isinstance(examples, Data):
         return examples
-    if isinstance(examples, tuple):
+    if isinstance(examples, tuple) and len(examples) == 2:
         return Data(*(list(part) for part in examples))
+    if not isinstance(examples, str | Path):
+        raise Mistake(f"Examples are a file, or (inputs, labels); found {examples!r:.60}.")
     found = read(task, Path(examples), columns)
     for line in found.said:
         tell(Report("Reading", 1, 1, said=line))
@@ -177,7 +189,4 @@ def _data(task: str, examples: Examples, columns: Columns, tell: Tell) -> Data:
 
 
 def _several(values: Any) -> tuple[Any, ...]:
-    several = (values,) if isinstance(values, str | int) else tuple(values)
-    if not several:
-        raise Mistake("An axis of the comparison is empty. Give one value or more, or leave it out.")
-    return tuple(dict.fromkeys(several))
+    return (values,) if isinstance(values, str | int) else tuple(values)

@@ -42,7 +42,7 @@ def measures(task: str, labels: Sequence[Any]) -> dict[str, Measure]:
                 Measure("pearson", _pair_sums, _correlation, -1.0),
             ]
         case "tag":
-            accuracy = Measure("accuracy", _right_words, lambda sums: sums[..., 0] / sums[..., 1])
+            accuracy = Measure("accuracy", _right_words, lambda sums: _ratio(sums[..., 0], sums[..., 1]))
             found = [Measure("span_f1", _span_counts, _f1), accuracy] if scheme_of(labels) is not None else [accuracy]
         case _:
             found = [_mean_of("f1", _answer(scores.answer_f1)), _mean_of("exact_match", _answer(scores.exact_match))]
@@ -55,6 +55,11 @@ def chosen(task: str, labels: Sequence[Any], name: str | None) -> Measure:
     if name is not None and name not in known:
         raise Mistake(f"There is no score {name!r} for {task}; there are {listed(known)}.{did_you_mean(name, known)}")
     return known[name] if name is not None else next(iter(known.values()))
+
+
+def as_learned(labels: Sequence[Any]) -> list[Any]:
+    """Tags of spans are learned and given as IOB2."""
+    return [to_iob2(tags) for tags in labels] if scheme_of(labels) is not None else list(labels)
 
 
 def _mean_of(name: str, values: Callable[[Data, Given], Numbers]) -> Measure:
@@ -131,15 +136,9 @@ def _correlation(sums: Numbers) -> Numbers:
 
 
 def _right_words(data: Data, given: Given) -> Numbers:
-    iob2 = _as_learned(data)
-    pairs = zip(iob2, given, strict=True)
+    pairs = zip(as_learned(data.labels), given, strict=True)
     found = [(sum(a == b for a, b in zip(wanted, said, strict=True)), len(wanted)) for wanted, said in pairs]
     return np.array(found, np.float64)
-
-
-def _as_learned(data: Data) -> list[Sequence[str]]:
-    """Tags of spans are learned and given as IOB2."""
-    return [to_iob2(tags) for tags in data.labels] if scheme_of(data.labels) is not None else list(data.labels)
 
 
 def _span_counts(data: Data, given: Given) -> Numbers:

@@ -8,13 +8,12 @@ from statistics import fmean
 from typing import Any
 
 from polyseme.adapt.data import Data
-from polyseme.comparison.measures import Measure
+from polyseme.comparison.measures import Measure, as_learned
 from polyseme.comparison.plan import Plan, Way
 from polyseme.comparison.results import Line, Results
 from polyseme.comparison.table import Row
 from polyseme.comparison.text import name
 from polyseme.tasks.scores import confusion
-from polyseme.tasks.tags import scheme_of, to_iob2
 
 _MOST_WRONG = 25  # answers to read, of one row
 _MOST_LETTERS = 600  # of a text that is shown
@@ -82,7 +81,7 @@ def _confusion(task: str, test: Data, given: list[Any]) -> dict[str, Any] | None
     if task in ("regress", "span"):
         return None
     if task == "tag":
-        wanted = [tag for tags in _iob2(test.labels) for tag in tags]
+        wanted = [tag for tags in as_learned(test.labels) for tag in tags]
         given = [tag for tags in given for tag in tags]
     else:
         wanted, given = [str(label) for label in test.labels], [str(label) for label in given]
@@ -97,7 +96,7 @@ def _wrong(task: str, test: Data, said: dict[str, Any]) -> dict[str, Any]:
         errors = [abs(float(one) - float(other)) for one, other in zip(labels, given, strict=True)]
         places = sorted(range(len(errors)), key=lambda place: -errors[place])
     elif task == "tag":
-        labels = _iob2(labels)
+        labels = as_learned(labels)
         places = [place for place, one in enumerate(labels) if list(one) != list(given[place])]
     elif task == "span":
         places = [place for place, spans in enumerate(labels) if list(given[place]) not in [list(one) for one in spans]]
@@ -122,10 +121,6 @@ def _example(task: str, one: Any, wanted: Any, given: Any) -> dict[str, Any]:
     texts = [_cut(_string(part)) for part in (one if isinstance(one, tuple) else (one,))]
     shown = f"{given:.3g}" if isinstance(given, float) else str(given)
     return {"texts": texts, "wanted": str(wanted), "given": shown}
-
-
-def _iob2(labels: Sequence[Any]) -> list[Any]:
-    return [to_iob2(tags) for tags in labels] if scheme_of(labels) is not None else list(labels)
 
 
 def _words(one: Any) -> list[str]:

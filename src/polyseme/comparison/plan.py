@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 from polyseme.adapt.data import Data
-from polyseme.adapt.fit import make_top
+from polyseme.adapt.fit import make_top, settled
 from polyseme.adapt.kinds import kind_for
 from polyseme.adapt.rows import Layers, reading
 from polyseme.adapt.settings import Settings, settings
@@ -31,14 +32,26 @@ class Axes:
     scratch: bool = False
     chosen: tuple[tuple[str, Any], ...] = ()
 
+    def __post_init__(self) -> None:
+        """What is named twice is fitted once: a fit that counts as two would seem surer than it is."""
+        for name in ("layers", "tune", "labels", "seeds"):
+            object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
+
     def settings(self, layers: str | int, tune: str, seed: int = 0) -> Settings:
         return settings(**{**dict(self.chosen), "layers": layers, "tune": tune, "seed": seed})
 
     def check(self) -> None:
         """Refuse what is spelled wrong before any text is read."""
-        for layers in self.layers:
-            for tune in self.tune:
-                self.settings(layers, tune)
+        for name, axis in (("layers", "layers"), ("tune", "tune"), ("seed", "seeds")):
+            if name in dict(self.chosen):
+                raise Mistake(f"{name} differs from fit to fit, so it is no setting that all share. Give {axis}.")
+        if not all((self.layers, self.tune, self.labels, self.seeds)):
+            raise Mistake("An axis of the comparison is empty. Give one value or more, or leave it out.")
+        for count in self.labels:
+            if count != "all" and (not isinstance(count, int) or count < 2):
+                raise Mistake(f"labels={count!r} cannot be learned from. Wanted: a number, 2 or more, or 'all'.")
+        for layers, tune, seed in product(self.layers, self.tune, self.seeds):
+            self.settings(layers, tune, seed)
 
 
 @dataclass(frozen=True)
@@ -104,12 +117,13 @@ def _ways(task: str, axes: Axes, name: str, pretrained: Pretrained, train: Data,
             said.append(f"{name} with layers={layers} is left out: {problem}")
             continue
         for tune in axes.tune:
+            chosen = axes.settings(layers, tune)
             try:
-                _check(task, axes.settings(layers, tune), pretrained, train)
+                _check(task, chosen, pretrained, train)
             except Mistake as mistake:
                 said.append(f"{name} with layers={layers}, tune={tune} is left out: {mistake}")
                 continue
-            yield Way(name, family, layers, tune)
+            yield Way(name, family, chosen.layers, tune)
     if axes.scratch:
         yield Way(name, family, "top", "full", scratch=True)
 
@@ -117,9 +131,7 @@ def _ways(task: str, axes: Axes, name: str, pretrained: Pretrained, train: Data,
 def _check(task: str, chosen: Settings, pretrained: Pretrained, train: Data) -> None:
     """Whether the head, the layers and the pooling go together with this encoder; a Mistake says why not."""
     kind = kind_for(task, train, pretrained, chosen)
-    chosen = chosen.filled(pretrained.encoder, kind.level)
-    how = reading(pretrained, chosen.layers, kind.pool(chosen), chosen.tune != "frozen")
-    make_top(pretrained, kind, chosen.model_copy(update={"pool": how.pool}))
+    make_top(pretrained, kind, settled(kind, pretrained, chosen))
 
 
 def _same(pretrained: Pretrained, layers: str | int, seen: dict[Any, str | int]) -> str | None:
@@ -144,8 +156,6 @@ def _counts(axes: Axes, n_train: int, said: list[str]) -> list[int]:
     counts = []
     for asked in axes.labels:
         count = n_train if asked == "all" else asked
-        if count < 2:
-            raise Mistake(f"labels={asked} are too few to learn from. Wanted: 2 or more, or 'all'.")
         if count > n_train:
             said.append(f"{count:,} labels were asked for; there are {n_train:,} to learn from, so these are all.")
         counts.append(min(count, n_train))

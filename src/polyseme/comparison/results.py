@@ -23,9 +23,8 @@ class Results:
         self.lines: dict[str, Line] = {line["id"]: line for line in self._read(mend)}
 
     def has(self, cell_id: str) -> bool:
-        """Whether a fit is done; one whose answers were lost is not."""
-        line = self.lines.get(cell_id)
-        return line is not None and ("error" in line or self._answers_path(cell_id).is_file())
+        """Whether a fit is done; one that failed, or whose answers were lost, is not."""
+        return "error" not in self.lines.get(cell_id, {"error": ""}) and self._answers_path(cell_id).is_file()
 
     def add(self, line: Line, answers: dict[str, Any] | None) -> None:
         if answers is not None:

@@ -57,7 +57,7 @@ class Runner:
     def _with(self, pretrained: Pretrained, cells: list[Cell]) -> Iterator[tuple[Cell, Line]]:
         """The cells of one encoder, which learns in some of them and is then put back."""
         shared = Shared(pretrained, self._all_inputs())
-        learns = any(_changes(cell) for cell in cells)
+        learns = any(cell.settings.changes_encoder for cell in cells)
         begin = {name: tensor.clone() for name, tensor in pretrained.encoder.state_dict().items()} if learns else {}
         timed: set[object] = set()
         for cell in cells:
@@ -68,7 +68,7 @@ class Runner:
             except Mistake as mistake:  # such as a gradient that is not a number: the others go on
                 line, answers = {**_facts(cell), "error": str(mistake)}, None
             finally:
-                if _changes(cell):
+                if cell.settings.changes_encoder:
                     pretrained.encoder.eval().load_state_dict(begin)
             self.results.add(line, answers)
             yield cell, line
@@ -166,11 +166,6 @@ def n_words(one: Any) -> int:
     if isinstance(one, tuple):
         return sum(map(n_words, one))
     return len(one) if isinstance(one, list) else len(to_text(one).spans)
-
-
-def _changes(cell: Cell) -> bool:
-    """Whether the encoder is another one afterwards."""
-    return cell.way.tune != "frozen" or cell.settings.reinit > 0
 
 
 def _facts(cell: Cell) -> Line:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from polyseme.adapt.frozen import encoder_digest
-from polyseme.adapt.inputs import texts_in
+from polyseme.adapt.frozen import reading_digest
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.formats import load
 
 Named = str | Path | Pretrained
 
-_PROBE = ["The quick brown fox jumps over the lazy dog.", "Größe, naïve café; 12,345.67 — “so-called” don't!"]
 _MEANINGLESS = ("model", "fitted", "encoder", "checkpoint")  # folders whose parent says more
 
 
@@ -41,9 +38,7 @@ class Source:
     @property
     def digest(self) -> str:
         if not self._digest:
-            one = self.load()
-            parts = [encoder_digest(one.encoder), texts_in(one, _PROBE).digest()]
-            self._digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+            self._digest = reading_digest(self.load())
         return self._digest
 
 

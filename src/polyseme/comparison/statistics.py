@@ -11,6 +11,7 @@ Numbers = NDArray[np.float64]
 Combine = Callable[[Numbers], Numbers]  # (…, sums) to (…,) scores
 
 N_RESAMPLES = 2000
+_A_ROW = 200  # at least, so that a p corrected for the number of rows can still be small
 _AT_ONCE = 8_000_000  # weights in memory
 
 
@@ -29,18 +30,26 @@ def resample(sums: Numbers, combine: Combine, n_resamples: int = N_RESAMPLES, se
     return np.asarray(np.concatenate(parts).T, np.float64)
 
 
+def enough(n_rows: int) -> int:
+    """How many resamples so many rows want: no p is less than 2 / resamples, and Holm multiplies it by the rows."""
+    return max(N_RESAMPLES, _A_ROW * n_rows)
+
+
 def draws(points: Numbers, resampled: Numbers, seed: int = 0) -> Numbers:
     """(resamples,) where the mean score over all seeds and all examples may lie, given the few that were seen.
 
-    `points` is (seeds,) and `resampled` (seeds, resamples). Examples are resampled; seeds are not: three of them, drawn
-    again and again, never leave the range of the three, which holds the mean of all seeds 75 times in 100. Their part
-    is Student's instead. It holds already what seeds differ by since each errs on examples of its own; that is taken
-    off the part of the examples, so that it does not count twice.
+    `points` is (seeds,) and `resampled` (seeds, resamples). Examples are resampled, and what the score loses by that is
+    added, not taken off again (the basic bootstrap): macro F1 falls with each class that a resample lacks, as it fell
+    when the test set was drawn. Seeds are not resampled: three of them, drawn again and again, never leave the range of
+    the three, which holds the mean of all seeds 75 times in 100. Their part is Student's instead. It holds already what
+    seeds differ by since each errs on examples of its own; that is taken off the part of the examples, so that it does
+    not count twice.
     """
-    centre, n_seeds = resampled.mean(0), len(points)
+    again, n_seeds = resampled.mean(0), len(points)
+    centre = np.asarray(2 * points.mean() - again, np.float64)
     if n_seeds == 1:
-        return np.asarray(centre, np.float64)
-    own = float((resampled - centre).var(1).sum()) / (n_seeds - 1) / n_seeds
+        return centre
+    own = float((resampled - again).var(1).sum()) / (n_seeds - 1) / n_seeds
     common = np.sqrt(max(0.0, 1 - own / max(float(centre.var()), 1e-300)))
     tails = np.random.default_rng([seed, 1]).standard_t(n_seeds - 1, len(centre))
     middle = float(centre.mean())

@@ -13,7 +13,7 @@ from polyseme.adapt.data import Data
 from polyseme.comparison.measures import Measure
 from polyseme.comparison.plan import Plan, Way
 from polyseme.comparison.results import Line, Results
-from polyseme.comparison.statistics import Numbers, draws, holm, interval, p_value, resample
+from polyseme.comparison.statistics import Numbers, draws, enough, holm, interval, p_value, resample
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,14 @@ def _groups(plan: Plan, results: Results, measure: Measure, test: Data, n_labels
     waiting: list[tuple[Way, list[Line], int]] = []
     for way in plan.ways:
         cells = [cell for cell in plan.cells if (cell.way, cell.n_labels) == (way, n_labels)]
-        lines = [results.lines[cell.id] for cell in cells if results.has(cell.id)]
-        good = [line for line in lines if "error" not in line]
+        good = [results.lines[cell.id] for cell in cells if results.has(cell.id)]
         if good:
-            waiting.append((way, good, len(lines) - len(good)))
+            waiting.append((way, good, sum("error" in results.lines.get(cell.id, ()) for cell in cells)))
     if not waiting:
         return []
     models = [line for _, lines, _ in waiting for line in lines]
     sums = np.stack([measure.sums(test, results.answers(line["id"])["labels"]) for line in models], 1)
-    points, resampled = measure.combine(sums.sum(0)), resample(sums, measure.combine)
+    points, resampled = measure.combine(sums.sum(0)), resample(sums, measure.combine, enough(len(waiting)))
     found, first = [], 0
     for way, lines, n_failed in waiting:
         part = slice(first, first + len(lines))
@@ -133,8 +132,7 @@ def _groups(plan: Plan, results: Results, measure: Measure, test: Data, n_labels
 
 
 def _of_way(plan: Plan, results: Results, way: Way) -> list[Line]:
-    found = [results.lines[cell.id] for cell in plan.cells if cell.way == way and cell.id in results.lines]
-    return [line for line in found if "error" not in line]
+    return [results.lines[cell.id] for cell in plan.cells if cell.way == way and results.has(cell.id)]
 
 
 def _static(plan: Plan, groups: list[_Group]) -> _Group | None:

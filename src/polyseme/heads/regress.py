@@ -20,14 +20,18 @@ class Regress(Head):
     ) -> None:
         super().__init__()
         self.model = text_model(model, width, 1, dropout, hidden_width)
-        self.register_buffer("target_mean", torch.zeros(()))
-        self.register_buffer("target_sd", torch.ones(()))
+        self.register_buffer("target_mean", torch.zeros((), dtype=torch.double))
+        self.register_buffer("target_sd", torch.ones((), dtype=torch.double))
 
     def standardise(self, targets: Tensor) -> None:
         """Take mean and spread from the targets of all training texts; before training, once."""
         if not len(targets) or not bool(targets.isfinite().all()):
             raise Mistake("Targets must be finite numbers, one or more. Leave the others out.")
         spread, mean = torch.std_mean(targets.double(), correction=0)
+        if not bool(spread.isfinite()):
+            raise Mistake(
+                f"Targets up to {targets.abs().max():g} are too large to be learned. Divide them by some number."
+            )
         self.target_mean.fill_(mean.item())
         self.target_sd.fill_(spread.item() or 1.0)
 
@@ -37,8 +41,8 @@ class Regress(Head):
         return outputs.squeeze(1)
 
     def loss(self, logits: Tensor, targets: Tensor, offsets: Tensor) -> Tensor:
-        return F.mse_loss(logits, ((targets - self.target_mean) / self.target_sd).to(logits.dtype))
+        return F.mse_loss(logits, ((targets.double() - self.target_mean) / self.target_sd).to(logits.dtype))
 
     def decode(self, logits: Tensor, offsets: Tensor) -> Tensor:
         """(texts,) as the targets are"""
-        return logits * self.target_sd + self.target_mean
+        return logits.double() * self.target_sd + self.target_mean

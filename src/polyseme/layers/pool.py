@@ -18,7 +18,7 @@ def to_words(encoding: Encoding, batch: Batch, pool: Literal["mean", "first"] = 
     if pool == "first":
         owned = owned & _begins_word(batch.words)
     rows, n_words = (first_word + batch.words)[owned], int(offsets[-1])
-    if n_words == len(batch.words) and bool(owned.all()):
+    if n_words == len(batch.words) and torch.equal(rows, torch.arange(n_words, device=rows.device)):
         return replace(encoding, offsets=offsets)  # every piece is a word already
     return replace(
         encoding, layers=tuple(_mean(layer[owned], rows, n_words) for layer in encoding.layers), offsets=offsets
