@@ -72,5 +72,5 @@ def test_half_a_surrogate_pair_is_no_hindrance():
 
 
 def test_too_small_a_vocabulary_says_what_to_do():
-    with pytest.raises(Mistake, match="Ask for more pieces"):
+    with pytest.raises(Mistake, match="Ask for more"):
         vocabulary(SENTENCES, n_pieces=50)
