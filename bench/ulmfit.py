@@ -39,7 +39,7 @@ def main() -> None:
                 options.train,
                 encoder,
                 out,
-                {**chosen, "seed": seed},
+                {**chosen, "epochs": options.epochs, "seed": seed},
                 test=test,
                 limit=options.labels,
             )
@@ -64,6 +64,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--labels", type=int, default=500)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--test-rows", type=int, default=5000)
+    parser.add_argument("--epochs", type=int, default=20, help="of every fit: 500 labels are few steps an epoch")
     parser.add_argument("--domain-epochs", type=int, default=1)
     parser.add_argument("--only", nargs="*", choices=list(ROWS), help="these rows alone")
     parser.add_argument("--more-text", nargs="*", default=[], help="text without labels for stage 2")
@@ -99,7 +100,7 @@ def tell(report: Report) -> None:
 
 
 ROWS = {
-    "from scratch": (scratch, {"tune": "full", "epochs": 20}),
+    "from scratch": (scratch, {"tune": "full"}),
     "without stage 2": (lambda options: options.model, {"tune": "gradual"}),
     "all three stages": (domain, {"tune": "gradual"}),
 }
