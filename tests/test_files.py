@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polyseme.errors import BadFile
-from polyseme.files import clear_leftovers, damage, new_file, new_folder, write_file
+from polyseme.files import clear_leftovers, damage, json_object, new_file, new_folder, write_file
 
 
 def test_a_file_keeps_its_old_content_when_writing_fails(tmp_path):
@@ -76,3 +76,10 @@ def test_a_folder_that_was_being_replaced_when_the_kill_came_stands_again(tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "pieces"]
     assert (tmp_path / "model" / "inner").is_dir()
     assert (tmp_path / "pieces" / "newer").is_dir()
+
+
+def test_only_a_json_object_is_one(tmp_path):
+    path = tmp_path / "facts.json"
+    for content, wanted in (('{"a": 1}', {"a": 1}), ("[1]", None), ("{", None), ("[" * 100_000, None), ("\xff", None)):
+        path.write_bytes(content.encode("latin-1"))
+        assert json_object(path) == wanted

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from polyseme.errors import BadFile, Busy
 
@@ -94,6 +95,15 @@ def clear_leftovers(folder: Path, names: Iterable[str]) -> None:
                 shutil.rmtree(leftover)
             else:
                 leftover.unlink()
+
+
+def json_object(path: Path) -> dict[str, Any] | None:
+    """The object in a JSON file; None where it holds anything else."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def sha256(path: Path) -> str:

@@ -19,6 +19,7 @@ from polyseme.adapt.inputs import Inputs, texts_in
 from polyseme.adapt.rows import Reading, Rows
 from polyseme.adapt.store import Shape, Store
 from polyseme.encoders import Encoder, Pretrained
+from polyseme.encoders.digest import add_weights
 from polyseme.encoders.workers import evaluating, side_by_side
 from polyseme.text.batches import offsets_of, ranges
 
@@ -78,9 +79,7 @@ def frozen_rows(
 def encoder_digest(encoder: Encoder) -> str:
     """A hash of what an encoder is: its shape and every weight."""
     digest = hashlib.sha256(f"{encoder.family} {encoder.config.model_dump_json()} {encoder!r}".encode())
-    for name, tensor in encoder.state_dict().items():
-        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().contiguous().flatten().view(torch.uint8).numpy().data)
+    add_weights(digest, encoder)
     return digest.hexdigest()
 
 

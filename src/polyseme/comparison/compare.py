@@ -22,7 +22,7 @@ from polyseme.comparison.subsets import Parts, parted
 from polyseme.comparison.table import Row, remarks, rows
 from polyseme.comparison.text import text_table
 from polyseme.errors import BadFile, Mistake
-from polyseme.files import locked, write_file
+from polyseme.files import json_object, locked, write_file
 from polyseme.tasks.reading import Columns, read
 from polyseme.train.claim import refuse_strangers
 from polyseme.train.report import Report
@@ -166,11 +166,7 @@ def digest(parts: Parts) -> str:
 
 
 def _begun(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_bytes())
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
+    if (found := json_object(path)) is None:
         raise BadFile(f"{path} is damaged, so it cannot be told what was compared. Choose another folder with --out.")
     return found
 

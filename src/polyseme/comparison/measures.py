@@ -114,13 +114,7 @@ def _pair_sums(data: Data, given: Given) -> Numbers:
 
 def _rank_sums(data: Data, given: Given) -> Numbers:
     """Ranks among all examples stand for those among the resampled ones: their correlation is the same in the limit."""
-    return _products(_ranks(np.array(data.labels, np.float64)), _ranks(np.array(given, np.float64)))
-
-
-def _ranks(values: Numbers) -> Numbers:
-    """Equal numbers share the mean of theirs."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((counts.cumsum() - (counts - 1) / 2)[places], np.float64)
+    return _products(scores.ranks(np.array(data.labels, np.float64)), scores.ranks(np.array(given, np.float64)))
 
 
 def _products(one: Numbers, other: Numbers) -> Numbers:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import BadFile
-from polyseme.files import write_file
+from polyseme.files import json_object, write_file
 
 NAME = "polyseme.json"
 
@@ -13,11 +13,8 @@ NAME = "polyseme.json"
 def read(folder: Path) -> dict[str, Any]:
     """What the file says; nothing where there is none."""
     path = folder / NAME
-    try:
-        found = json.loads(path.read_bytes()) if path.exists() else {}
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+    found = json_object(path) if path.exists() else {}
+    if found is None:
         raise BadFile(f"{path} is damaged. Copy it again, or delete it: it only says where the model comes from.")
     return found
 

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
-
 from polyseme.encoders import Pretrained
+from polyseme.encoders.digest import add_weights
 from polyseme.files import sha256
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import Recipe
@@ -41,9 +40,8 @@ def digest(model: Pretrained) -> str:
     """A hash of a model's weights and of its tokenizer's files."""
     found = hashlib.sha256()
     for module in (model.encoder, model.lm):
-        for name, tensor in module.state_dict().items() if module is not None else ():
-            found.update(f"{name}{tuple(tensor.shape)}".encode())
-            found.update(tensor.detach().contiguous().flatten().view(torch.uint8).numpy().data)
+        if module is not None:
+            add_weights(found, module)
     with TemporaryDirectory() as folder:
         model.tokenizer.write(Path(folder))
         for file in sorted(Path(folder).iterdir()):

@@ -52,7 +52,7 @@ def pearson(wanted: Numbers, given: Numbers) -> float:
 def spearman(wanted: Numbers, given: Numbers) -> float:
     """The correlation of the ranks; equal numbers share the mean of theirs."""
     _check(wanted, given)
-    return pearson(_ranks(_numbers(wanted, "wanted")), _ranks(_numbers(given, "given")))
+    return pearson(ranks(_numbers(wanted, "wanted")), ranks(_numbers(given, "given")))
 
 
 def exact_match(wanted: Sequence[Sequence[str]], given: Sequence[str]) -> float:
@@ -122,7 +122,8 @@ def _unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return centred / length if length else centred
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From 1; equal numbers share the mean of theirs."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     shared: NDArray[np.float64] = counts.cumsum() - (counts - 1) / 2
     return shared[places]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import BadFile, Mistake
-from polyseme.files import write_file
+from polyseme.files import json_object, write_file
 
 RUN = "run.json"
 
@@ -55,11 +55,7 @@ def _refuse_other_verb(out: Path, begun: dict[str, Any], facts: dict[str, Any]) 
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        facts = json.loads(path.read_bytes())
-    except ValueError:
-        facts = None
-    if not isinstance(facts, dict):
+    if (facts := json_object(path)) is None:
         raise BadFile(f"{path} is damaged, so it cannot be told what this run is. Choose another folder with --out.")
     return facts
 
