@@ -41,6 +41,17 @@ def test_a_frozen_encoder_stays_as_it_is_and_a_tuned_one_does_not(tiny_bert):
     assert not torch.equal(before["embeddings.words.weight"], tiny_bert.encoder.embeddings.words.weight)
 
 
+@pytest.mark.parametrize(
+    ("tune", "n_examples", "epochs"),
+    [("full", 100_000, 3), ("full", 1_000, 10), ("full", 60, 30), ("frozen", 100_000, 10), ("frozen", 500, 19),
+     ("gradual", 100_000, 8), ("gradual", 500, 19)],
+)  # fmt: skip
+def test_few_examples_are_read_more_often(tiny_bert, tune, n_examples, epochs):
+    filled = settings(tune=tune).filled(tiny_bert.encoder, "text", ("linear",), n_examples)
+    assert filled.epochs == epochs
+    assert settings(tune=tune, epochs=2).filled(tiny_bert.encoder, "text", ("linear",), n_examples).epochs == 2
+
+
 def test_gradual_leaves_what_it_has_not_thawed(tiny_bert):
     before = [[p.clone() for p in block.parameters()] for block in tiny_bert.encoder.blocks()]
     fit(tiny_bert, "classify", reviews(40), settings(tune="gradual", epochs=3))

@@ -56,9 +56,9 @@ def fit(
     `shared` has the pieces and frozen rows of all inputs, for fits that come one after another.
     """
     kind = kind_for(task, data, pretrained, settings)
-    settings = settled(kind, pretrained, settings)
     if valid is None:
         data, valid = data.parted(settings.valid, settings.seed)
+    settings = settled(kind, pretrained, settings, len(data))
     seen = valid or data.take(range(min(len(data), _LOOKED_AT)))
     begin = _weights(pretrained.encoder) if settings.changes_encoder else {}
     scores = _scores_before(folder)  # of the attempts that came to one class for everything
@@ -81,10 +81,10 @@ def fit(
             write_file(folder / ATTEMPTS, json.dumps(scores))
 
 
-def settled(kind: Kind, pretrained: Pretrained, settings: Settings) -> Settings:
-    """What was chosen, if it can be, and for the rest what suits the encoder and the task."""
+def settled(kind: Kind, pretrained: Pretrained, settings: Settings, n_examples: int) -> Settings:
+    """What was chosen, if it can be, and for the rest what suits the encoder, the task and so many examples."""
     settings.refuse_unread(kind.heads, kind.reads)
-    settings = settings.filled(pretrained.encoder, kind.level, kind.heads)
+    settings = settings.filled(pretrained.encoder, kind.level, kind.heads, n_examples)
     how = reading(pretrained, settings.layers, kind.pool(settings), settings.tune != "frozen")
     return settings.model_copy(update={"pool": how.pool})  # what was chosen must be found in its folder
 

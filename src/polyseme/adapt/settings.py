@@ -18,6 +18,9 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 HeadKind = Literal["linear", "bilstm", "ulmfit"]
 
+_EPOCHS = {"frozen": 10, "full": 3, "gradual": 3}  # with labels enough; gradual thawing takes one more a block
+_LEAST_STEPS, _MOST_EPOCHS = 300, 30  # few labels are read more often: fine-tuning of too few steps learns nothing
+
 
 class Settings(BaseModel):
     """None means: what suits the encoder and the way of tuning; `filled` says what that is."""
@@ -54,12 +57,12 @@ class Settings(BaseModel):
         """Whether the encoder is another one after the fit."""
         return self.tune != "frozen" or self.reinit > 0
 
-    def filled(self, encoder: Encoder, level: str, heads: Sequence[str]) -> Settings:
+    def filled(self, encoder: Encoder, level: str, heads: Sequence[str], n_examples: int) -> Settings:
         """The same with every None that has a default here filled in."""
         frozen, n_blocks = self.tune == "frozen", len(encoder.blocks())
         chosen = {
             "head": "ulmfit" if self.tune == "gradual" and "ulmfit" in heads else "linear",
-            "epochs": {"frozen": 10, "full": 3, "gradual": n_blocks + 3}[self.tune],
+            "epochs": self._epochs(n_blocks, n_examples),
             "rate": _rate(encoder, self.tune),
             "head_rate": {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[self.tune],
             "block_decay": {"frozen": 1.0, "full": 0.95, "gradual": 1 / 2.6}[self.tune],
@@ -68,6 +71,11 @@ class Settings(BaseModel):
         if not frozen and level == "text" and self.most_windows is None:
             chosen["most_windows"] = 1  # one window of each text: more cost memory for each of them
         return self.model_copy(update={name: value for name, value in chosen.items() if getattr(self, name) is None})
+
+    def _epochs(self, n_blocks: int, n_examples: int) -> int:
+        enough = _EPOCHS[self.tune] + (n_blocks if self.tune == "gradual" else 0)
+        steps_an_epoch = max(1, -(-n_examples // self.batch_size))
+        return max(enough, min(_MOST_EPOCHS, -(-_LEAST_STEPS // steps_an_epoch)))
 
     def refuse_unread(self, heads: Sequence[str], reads: Sequence[str]) -> None:
         """Refuse what was chosen and would change nothing: a head that is not there, a setting of another task."""

@@ -18,7 +18,7 @@ from polyseme.comparison.sources import Source
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 
-_VERSION = 1  # raise it when the same cell would come to another result
+_VERSION = 2  # raise it when the same cell would come to another result
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _ways(task: str, axes: Axes, name: str, pretrained: Pretrained, train: Data,
 def _check(task: str, chosen: Settings, pretrained: Pretrained, train: Data) -> None:
     """Whether the head, the layers and the pooling go together with this encoder; a Mistake says why not."""
     kind = kind_for(task, train, pretrained, chosen)
-    make_top(pretrained, kind, settled(kind, pretrained, chosen))
+    make_top(pretrained, kind, settled(kind, pretrained, chosen, len(train)))
 
 
 def _same(pretrained: Pretrained, layers: str | int, seen: dict[Any, str | int]) -> str | None:
