@@ -19,7 +19,8 @@ Count = Annotated[int, Field(ge=1)]
 HeadKind = Literal["linear", "bilstm", "ulmfit"]
 
 _EPOCHS = {"frozen": 10, "full": 3, "gradual": 3}  # with labels enough; gradual thawing takes one more a block
-_LEAST_STEPS, _MOST_EPOCHS = 300, 30  # few labels are read more often: fine-tuning of too few steps learns nothing
+_LEAST_STEPS = 300  # few labels are read more often: fine-tuning of too few steps learns nothing
+MOST_EPOCHS = 30  # to come to them
 
 
 class Settings(BaseModel):
@@ -75,7 +76,7 @@ class Settings(BaseModel):
     def _epochs(self, n_blocks: int, n_examples: int) -> int:
         enough = _EPOCHS[self.tune] + (n_blocks if self.tune == "gradual" else 0)
         steps_an_epoch = max(1, -(-n_examples // self.batch_size))
-        return max(enough, min(_MOST_EPOCHS, -(-_LEAST_STEPS // steps_an_epoch)))
+        return max(enough, min(MOST_EPOCHS, -(-_LEAST_STEPS // steps_an_epoch)))
 
     def refuse_unread(self, heads: Sequence[str], reads: Sequence[str]) -> None:
         """Refuse what was chosen and would change nothing: a head that is not there, a setting of another task."""

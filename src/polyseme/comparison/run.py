@@ -13,6 +13,7 @@ from typing import Any
 
 from polyseme.adapt.fit import fit, said
 from polyseme.adapt.fitted import Fitted
+from polyseme.adapt.settings import MOST_EPOCHS
 from polyseme.adapt.shared import Shared
 from polyseme.comparison.costs import forget_peak, peak_bytes
 from polyseme.comparison.plan import Cell, Plan
@@ -119,7 +120,7 @@ class Runner:
 
     def _running(self, cell: Cell) -> Path | None:
         """Where a long fit is saved on the way."""
-        epochs = cell.settings.epochs or 3
+        epochs = cell.settings.epochs or MOST_EPOCHS  # as few labels as come near the bound have
         if cell.way.tune == "frozen" or cell.n_labels * epochs < _LONG:
             return None
         return self.folder / "running" / cell.id

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.layers.dropout import dropped_weight, variational, variational_block
+from polyseme.layers.uneven import uneven_lstm
 
 
 class PackedLstm(nn.Module):
@@ -99,11 +100,21 @@ class UnevenSteps:
         self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
         first, hidden, cell = int(self.n_running[0]), hidden[self.ranked], cell[self.ranked]
-        start, learns = (hidden[:first].unsqueeze(0), cell[:first].unsqueeze(0)), torch.is_grad_enabled()
-        out, after, cell_after = torch.lstm(vectors, self.n_running, start, weights, True, 1, 0.0, learns, False)
-        hidden = torch.cat([after[0], hidden[first:]])  # an empty sequence keeps the state it came with
-        cell = torch.cat([cell_after[0], cell[first:]])
+        out, after, cell_after = self._run(vectors, hidden[:first], cell[:first], weights)
+        hidden = torch.cat([after, hidden[first:]])  # an empty sequence keeps the state it came with
+        cell = torch.cat([cell_after, cell[first:]])
         return out, hidden[self.ranks], cell[self.ranks]
+
+    def _run(
+        self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        weight_input, weight_hidden, bias_input, bias_hidden = weights
+        if vectors.device.type == "cpu":
+            sizes = self.n_running.tolist()
+            return uneven_lstm(vectors, sizes, hidden, cell, weight_input, weight_hidden, bias_input + bias_hidden)
+        start, learns = (hidden.unsqueeze(0), cell.unsqueeze(0)), torch.is_grad_enabled()
+        out, after, cell_after = torch.lstm(vectors, self.n_running, start, weights, True, 1, 0.0, learns, False)
+        return out, after[0], cell_after[0]
 
 
 Steps: TypeAlias = EvenSteps | UnevenSteps
