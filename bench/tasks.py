@@ -18,8 +18,11 @@ FULL, MIX = "--tune full", "--layers mix --tune frozen"
 ROWS = {
     "sst2-full": f"classify sst2/train.csv --test sst2/dev.csv {FULL}",
     "sst2-mix": f"classify sst2/train.csv --test sst2/dev.csv {MIX} --epochs 5",
+    "sst2-bilstm": f"classify sst2/train.csv --test sst2/dev.csv {MIX} --head bilstm --epochs 3 "
+    "--set cache_dtype=float16",
     "trec-full": f"classify trec/train.csv --test trec/test.csv {FULL} --epochs 4 --label label",
     "trec-mix": f"classify trec/train.csv --test trec/test.csv {MIX} --label label",
+    "trec-mix-float16": f"classify trec/train.csv --test trec/test.csv {MIX} --label label --set cache_dtype=float16",
     "mrpc-full": f"pair mrpc/train.tsv --test mrpc/dev.tsv {FULL} --epochs 4",
     "rte-full": f"pair rte/train.tsv --test rte/dev.tsv {FULL} --epochs 4",
     "stsb-full": f"regress stsb/train.tsv --test stsb/dev.tsv {FULL} --epochs 4",

@@ -69,3 +69,11 @@ def test_a_finished_run_keeps_what_was_found_and_nothing_to_go_on_from(here):
     assert asked(here).run(quiet) == first
     assert json.loads((here / "run" / "result.json").read_text()) == first
     assert not {"checkpoints", "attempts.json"} & {path.name for path in (here / "run").iterdir()}
+
+
+def test_a_learned_mix_is_among_what_was_found(here, tiny_bert):
+    save(tiny_bert, here / "encoder", force=True)
+    chosen = {"tune": "frozen", "layers": "mix", "epochs": 1, "cache": False}
+    found = FitRun("classify", here / "train.csv", here / "encoder", here / "run", chosen).run(quiet)
+    assert sum(found["mix"]["weights"]) == pytest.approx(1)
+    assert len(found["mix"]["weights"]) == len(tiny_bert.encoder.widths)

@@ -78,6 +78,8 @@ class FitRun:
                 found = {"seconds": round(time.monotonic() - started, 1)}
             self._clean()
             found = {"held out": fitted.metrics, **found}
+            if fitted.top.mix is not None:
+                found["mix"] = fitted.top.mix.facts()
             if test is not None:
                 found["test"] = measure(fitted, test, self.out)
             write_file(self.out / RESULT, json.dumps(found, indent=1))

@@ -71,4 +71,6 @@ def run(
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(f"{one:.2f}" for one in value)
     return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -93,8 +93,8 @@ class Runner:
         }  # fmt: skip
         line = {
             **_facts(cell), "scores": fitted.kind.scores(self.parts.test, answers), "held_out": fitted.metrics,
-            "curve": _logged(running) if running else watch.curve, "mix": _mix(fitted), "parameters": _learned(fitted),
-            "said": watch.said, "cost": cost,
+            "curve": _logged(running) if running else watch.curve, "parameters": _learned(fitted),
+            "mix": fitted.top.mix.facts() if fitted.top.mix else None, "said": watch.said, "cost": cost,
         }  # fmt: skip
         if running is not None:
             shutil.rmtree(running, ignore_errors=True)
@@ -175,11 +175,6 @@ def _facts(cell: Cell) -> Line:
         "id": cell.id, "encoder": way.encoder, "family": way.family, "scratch": way.scratch, "layers": way.layers,
         "tune": way.tune, "labels": cell.n_labels, "seed": cell.seed,
     }  # fmt: skip
-
-
-def _mix(fitted: Fitted) -> dict[str, Any] | None:
-    mix = fitted.top.mix
-    return None if mix is None else {"weights": mix.weights.tolist(), "gamma": mix.gamma.item()}
 
 
 def _learned(fitted: Fitted) -> int:

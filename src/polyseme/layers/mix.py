@@ -1,6 +1,6 @@
 """Several layers to one: a single layer, their mix, equal or learned, or some of them side by side."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -57,6 +57,10 @@ class Mix(nn.Module):
     def weights(self) -> Tensor:
         """(layers,) how much of each layer is in the mix; 1 in all."""
         return self.scores.softmax(0)
+
+    def facts(self) -> dict[str, Any]:
+        """What was learned, for a record."""
+        return {"weights": self.weights.tolist(), "gamma": self.gamma.item()}
 
     def forward(self, layers: tuple[Tensor, ...]) -> Tensor:
         """(rows, width)"""
