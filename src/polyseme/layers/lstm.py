@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from polyseme.layers.products import Precision, Product, product
 from polyseme.layers.time_major import TimeMajor
-from polyseme.layers.unroll import unroll
+from polyseme.layers.unroll import Kind, unroll
 
 LstmState = tuple[Tensor, Tensor]  # (sequences, width) output before any residual, (sequences, cell_width) memory
 
@@ -48,17 +48,32 @@ class ProjectedLstm(nn.Module):
         """
         order = TimeMajor.of(offsets, reverse)
         hidden, memory = self._first(rows, len(offsets) - 1) if state is None else state
-        step = _Step(self, precision)
-        outputs, hidden, memory = step.run(
-            rows[order.rows], order.sizes, hidden[order.sequences], memory[order.sequences]
-        )
+        run = self._learning if torch.is_grad_enabled() else _Step(self, precision).run
+        outputs, hidden, memory = run(rows[order.rows], order.sizes, hidden[order.sequences], memory[order.sequences])
         back, sequences = order.rows.argsort(), order.sequences.argsort()
         return outputs[back], (hidden[sequences], memory[sequences])
 
     def unrolled(self, inputs: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows of one length, (steps, rows, width), with fast gradients: outputs, and the state after the last step."""
+        """Rows of one length, (steps, rows, width), with fast gradients: outputs, and the state after the last step,
+        which carries none on."""
+        steps, n_rows, _ = inputs.shape
+        outputs, hidden, memory = self._unroll(inputs.flatten(0, 1), [n_rows] * steps, hidden, memory)
+        return outputs.view(steps, n_rows, -1), hidden.detach(), memory.detach()
+
+    def _learning(
+        self, rows: Tensor, sizes: list[int], hidden: Tensor, memory: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """As _Step.run, with gradients; a sequence without rows keeps its state."""
+        if not sizes:
+            return rows, hidden, memory
+        n = sizes[0]
+        outputs, hidden_after, memory_after = self._unroll(rows, sizes, hidden[:n], memory[:n])
+        return outputs, torch.cat([hidden_after, hidden[n:]]), torch.cat([memory_after, memory[n:]])
+
+    def _unroll(self, rows: Tensor, sizes: list[int], hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        kind = Kind("ifoj", self.cell_clip or math.inf, self.projection_clip or math.inf)
         weights = (self.input.weight, self.recurrent.weight, self.gate_bias(), self.projection.weight)
-        return unroll(inputs, hidden, memory, *weights, self.cell_clip, self.projection_clip)
+        return unroll(rows, sizes, hidden, memory, *weights, kind)
 
     def gate_bias(self) -> Tensor:
         """The bias with the forget gate's further 1."""
@@ -91,7 +106,6 @@ class _Step:
         self.recurrent: Product = product(lstm.recurrent, precision)
         self.projection: Product = product(lstm.projection, precision)
         self.bias = lstm.gate_bias()
-        self.cell = _cell if torch.is_grad_enabled() else _cell_in_place
 
     def run(self, rows: Tensor, sizes: list[int], hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Time-major outputs and the last state; a sequence leaves the batch when it ends."""
@@ -116,20 +130,12 @@ class _Step:
 
     def _advance(self, gates: Tensor, hidden: Tensor, memory: Tensor) -> LstmState:
         recurrent = self.recurrent(hidden, None)
-        memory, out = self.cell(gates, recurrent, memory, self.lstm.cell_clip)
+        memory, out = _cell(gates, recurrent, memory, self.lstm.cell_clip)
         return _clip(self.projection(out, None), self.lstm.projection_clip), memory
 
 
 def _cell(gates: Tensor, recurrent: Tensor, memory: Tensor, clip: float | None) -> tuple[Tensor, Tensor]:
-    gates = gates + recurrent
-    width = memory.shape[1]
-    i, f, o = gates[:, : 3 * width].sigmoid().chunk(3, 1)
-    memory = _clip(f * memory + i * gates[:, 3 * width :].tanh(), clip)
-    return memory, o * memory.tanh()
-
-
-def _cell_in_place(gates: Tensor, recurrent: Tensor, memory: Tensor, clip: float | None) -> tuple[Tensor, Tensor]:
-    """The same without new memory for each result; `memory` itself is overwritten.
+    """Without new memory for each result: `gates` and `memory` are overwritten.
 
     tanh(x) is 1 - 2 * sigmoid(-2x): torch's tanh takes four times as long as its sigmoid, and one call does all gates.
     """

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.layers.dropout import dropped_weight, variational, variational_block
-from polyseme.layers.uneven import uneven_lstm
+from polyseme.layers.unroll import Kind, unroll
+
+_KIND = Kind("ifjo")
 
 
 class PackedLstm(nn.Module):
@@ -111,7 +113,8 @@ class UnevenSteps:
         weight_input, weight_hidden, bias_input, bias_hidden = weights
         if vectors.device.type == "cpu":
             sizes = self.n_running.tolist()
-            return uneven_lstm(vectors, sizes, hidden, cell, weight_input, weight_hidden, bias_input + bias_hidden)
+            bias = bias_input + bias_hidden
+            return unroll(vectors, sizes, hidden, cell, weight_input, weight_hidden, bias, None, _KIND)
         start, learns = (hidden.unsqueeze(0), cell.unsqueeze(0)), torch.is_grad_enabled()
         out, after, cell_after = torch.lstm(vectors, self.n_running, start, weights, True, 1, 0.0, learns, False)
         return out, after[0], cell_after[0]

@@ -1,136 +1,165 @@
-"""Rows of equal length through a projected, clipped LSTM, with the backward pass written by hand.
+"""Sequences through an LSTM, with the backward pass written by hand.
 
 Autograd through a loop of cells adds to every weight's gradient at every step. Here the loop carries only what one
-step needs from its neighbour; all weight gradients are single products over the whole window afterwards. tanh(x) is
+step needs from its neighbour; all weight gradients are single products over all rows afterwards. tanh(x) is
 2 * sigmoid(2x) - 1 throughout: torch's tanh takes four times as long as its sigmoid.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from polyseme.layers.products import packed_for
 
+_NO_CLIP = float("inf")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sets one kind of LSTM apart."""
+
+    gates: Literal["ifoj", "ifjo"]  # their order in the weights: input, forget, output, and the candidate j
+    cell_clip: float = _NO_CLIP
+    projection_clip: float = _NO_CLIP
+
 
 def unroll(
-    inputs: Tensor,  # (steps, rows, input_width)
-    hidden: Tensor,  # (rows, width), the state before the first step
-    cell: Tensor,  # (rows, units)
-    weight_input: Tensor,  # (4 * units, input_width), gates: input, forget, output, candidate
+    inputs: Tensor,  # (rows, input_width): every sequence's first row, then every second one, …, the longest first
+    sizes: list[int],  # how many sequences reach each step: never rising
+    hidden: Tensor,  # (sequences, width), the state before the first step
+    cell: Tensor,  # (sequences, units)
+    weight_input: Tensor,  # (4 * units, input_width)
     weight_hidden: Tensor,  # (4 * units, width)
     bias: Tensor,  # (4 * units,)
-    weight_projection: Tensor,  # (width, units)
-    cell_clip: float | None,
-    projection_clip: float | None,
+    weight_projection: Tensor | None,  # (width, units); without it width and units are one
+    kind: Kind,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs (steps, rows, width) and the state after the last step, which carries no gradient on."""
-    clips = (cell_clip or float("inf"), projection_clip or float("inf"))
+    """Outputs (rows, width), and hidden and cell of each sequence after its own last step."""
+    last = _last_rows(sizes, inputs.device)
     outputs, last_cell = _Unroll.apply(  # type: ignore[no-untyped-call]
-        inputs, hidden, cell, weight_input, weight_hidden, bias, weight_projection, *clips
+        inputs, sizes, last, hidden, cell, weight_input, weight_hidden, bias, weight_projection, kind
     )
-    return outputs, outputs[-1].detach(), last_cell
+    return outputs, outputs.index_select(0, last), last_cell
 
 
 class _Unroll(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        inputs: Tensor,
-        hidden: Tensor,
-        cell: Tensor,
-        weight_input: Tensor,
-        weight_hidden: Tensor,
-        bias: Tensor,
-        weight_projection: Tensor,
-        cell_clip: float,
-        projection_clip: float,
-    ) -> tuple[Tensor, Tensor]:
-        steps, rows, _ = inputs.shape
-        gates = torch.addmm(bias, inputs.flatten(0, 1), weight_input.t()).view(steps, rows, -1)
-        units = gates.shape[-1] // 4
-        cells = inputs.new_empty(steps, rows, units)
-        squashed = inputs.new_empty(steps, rows, units)  # tanh(cell), then times the output gate
-        before = inputs.new_empty(steps, rows, units)
-        outputs = inputs.new_empty(steps, rows, weight_projection.shape[0])
-        recurrent, projection = packed_for(weight_hidden), packed_for(weight_projection)
-        previous, memory = hidden, cell
-        for step in range(steps):
-            gate = gates[step].add_(recurrent(previous))
-            take_in, forget, let_out, candidate = torch.split(gate, units, 1)
+        ctx: Any, inputs: Tensor, sizes: list[int], last: Tensor, hidden: Tensor, cell: Tensor, weight_input: Tensor,
+        weight_hidden: Tensor, bias: Tensor, weight_projection: Tensor | None, kind: Kind,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        gates = torch.addmm(bias, inputs, weight_input.t())  # (rows, 4 * units)
+        units = cell.shape[1]
+        cells, squashed, before = (inputs.new_empty(len(inputs), units) for _ in range(3))  # before the projection
+        outputs = before if weight_projection is None else inputs.new_empty(len(inputs), len(weight_projection))
+        recurrent, previous, memory = packed_for(weight_hidden), hidden, cell
+        project = None if weight_projection is None else packed_for(weight_projection)
+        for first, end in _steps(sizes):
+            gate = gates[first:end].add_(recurrent(previous[: end - first]))
+            take_in, forget, let_out, candidate = _apart(gate, kind)
             candidate.mul_(2)
             gate.sigmoid_()
             candidate.mul_(2).sub_(1)
-            torch.mul(forget, memory, out=cells[step])
-            memory = cells[step].addcmul_(take_in, candidate).clamp_(-cell_clip, cell_clip)
-            torch.mul(memory, 2, out=squashed[step]).sigmoid_().mul_(2).sub_(1)
-            torch.mul(let_out, squashed[step], out=before[step])
-            torch.clamp(projection(before[step]), -projection_clip, projection_clip, out=outputs[step])
-            previous = outputs[step]
+            memory = torch.mul(forget, memory[: end - first], out=cells[first:end]).addcmul_(take_in, candidate)
+            if kind.cell_clip < _NO_CLIP:
+                memory.clamp_(-kind.cell_clip, kind.cell_clip)
+            torch.mul(memory, 2, out=squashed[first:end]).sigmoid_().mul_(2).sub_(1)
+            previous = torch.mul(let_out, squashed[first:end], out=before[first:end])
+            if project is not None:
+                projected, most = project(previous), kind.projection_clip
+                previous = torch.clamp(projected, -most, most, out=outputs[first:end])
         ctx.save_for_backward(
-            inputs,
-            hidden,
-            cell,
-            weight_input,
-            weight_hidden,
-            weight_projection,
-            gates,
-            cells,
-            squashed,
-            before,
-            outputs,
-        )
-        ctx.clips = (cell_clip, projection_clip)
-        last = memory.clone()
-        ctx.mark_non_differentiable(last)
-        return outputs, last
+            inputs, last, hidden, cell, weight_input, weight_hidden, weight_projection,
+            gates, cells, squashed, before, outputs,
+        )  # fmt: skip
+        ctx.sizes, ctx.kind = sizes, kind
+        return outputs, cells.index_select(0, last)
 
     @staticmethod
-    def backward(ctx: Any, grad_outputs: Tensor, _: Tensor) -> Any:
+    def backward(ctx: Any, grad_outputs: Tensor, grad_last: Tensor) -> Any:
         (
-            inputs, hidden, cell, weight_input, weight_hidden, weight_projection,
+            inputs, last, hidden, cell, weight_input, weight_hidden, weight_projection,
             gates, cells, squashed, before, outputs,
         ) = ctx.saved_tensors  # fmt: skip
-        cell_clip, projection_clip = ctx.clips
-        units = cells.shape[2]
-        take_in, forget, let_out, candidate = torch.split(gates, units, 2)  # each (steps, rows, units)
-        memory = torch.cat([cell.unsqueeze(0), cells[:-1]])
+        sizes, kind = ctx.sizes, ctx.kind
+        take_in, forget, let_out, candidate = _apart(gates, kind)
         # what each gate's sum does to the cell, or for the output gate to what is projected, at all steps at once
         slopes = torch.empty_like(gates)
-        into = torch.split(slopes, units, 2)
-        torch.mul(candidate * take_in, 1 - take_in, out=into[0])
-        torch.mul(memory * forget, 1 - forget, out=into[1])
-        torch.mul(squashed * let_out, 1 - let_out, out=into[2])
-        torch.mul(take_in, 1 - candidate.square(), out=into[3])
-        through_cell = let_out * (1 - squashed.square())
-        cell_free, output_free = (
-            cells.abs() < cell_clip,
-            outputs.abs() < projection_clip,
-        )  # where a clip held, nothing flows
-        grad_projected = grad_outputs.clone()
-        grad_hidden, grad_cell = torch.zeros_like(hidden), torch.zeros_like(cell)
-        backwards, projected = packed_for(weight_hidden.t()), packed_for(weight_projection.t())
-        for step in reversed(range(len(cells))):
-            grad_projected[step].add_(grad_hidden).mul_(output_free[step])
-            grad_before = projected(grad_projected[step])
-            grad_cell.addcmul_(grad_before, through_cell[step]).mul_(cell_free[step])
-            gate = slopes[step].view(-1, 4, units)
-            gate[:, :2].mul_(grad_cell.unsqueeze(1))
-            gate[:, 2].mul_(grad_before)
-            gate[:, 3].mul_(grad_cell)
-            grad_hidden = backwards(slopes[step])
-            grad_cell.mul_(forget[step])
-        flat = slopes.flatten(0, 1)  # (steps * rows, 4 * units), now the gradients of the gates' sums
-        previous = torch.cat([hidden.unsqueeze(0), outputs[:-1]])  # (steps, rows, width), what each step was given
-        grad_weights = flat.t() @ torch.cat([inputs, previous], 2).flatten(0, 1)  # one product for both matrices
+        of_in, of_forget, of_out, of_candidate = _apart(slopes, kind)
+        torch.mul(candidate * take_in, 1 - take_in, out=of_in)
+        torch.mul(_before(cell, cells, sizes) * forget, 1 - forget, out=of_forget)
+        torch.mul(squashed * let_out, 1 - let_out, out=of_out)
+        torch.mul(take_in, 1 - candidate.square(), out=of_candidate)
+        through = let_out * (1 - squashed.square())
+        cell_free = cells.abs() < kind.cell_clip if kind.cell_clip < _NO_CLIP else None  # where a clip held, nothing
+        output_free = outputs.abs() < kind.projection_clip if weight_projection is not None else None  # flows
+        backwards = packed_for(weight_hidden.t())
+        project = None if weight_projection is None else packed_for(weight_projection.t())
+        grads, grad_cells = grad_outputs.clone(), torch.zeros_like(cells).index_copy_(0, last, grad_last)
+        grad_hidden, grad_cell = hidden[:0], cell[:0]  # of the state after a step, for the sequences that go on
+        for first, end in reversed(_steps(sizes)):
+            going_on = first + len(grad_hidden)
+            grads[first:going_on].add_(grad_hidden)
+            grad_cells[first:going_on].add_(grad_cell)
+            grad = grads[first:end]
+            if project is not None and output_free is not None:
+                grad = project(grad.mul_(output_free[first:end]))
+            now = grad_cells[first:end].addcmul_(grad, through[first:end])
+            if cell_free is not None:
+                now.mul_(cell_free[first:end])
+            for slope, of_what in zip(_apart(slopes[first:end], kind), (now, now, grad, now), strict=True):
+                slope.mul_(of_what)
+            grad_hidden, grad_cell = backwards(slopes[first:end]), now * forget[first:end]
+        previous = _before(hidden, outputs, sizes)  # (rows, width), what each step was given
+        grad_weights = slopes.t() @ torch.cat([inputs, previous], 1)  # one product for both matrices
         return (
-            (flat @ weight_input).view_as(inputs) if ctx.needs_input_grad[0] else None,
+            slopes @ weight_input if ctx.needs_input_grad[0] else None,
+            None,
+            None,
             grad_hidden,
             grad_cell,
-            grad_weights[:, : inputs.shape[2]],
-            grad_weights[:, inputs.shape[2] :],
-            flat.sum(0),
-            grad_projected.flatten(0, 1).t() @ before.flatten(0, 1),
-            None,
+            grad_weights[:, : inputs.shape[1]],
+            grad_weights[:, inputs.shape[1] :],
+            slopes.sum(0),
+            None if weight_projection is None else grads.t() @ before,
             None,
         )
+
+
+def _apart(gates: Tensor, kind: Kind) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(rows, 4 * units) as input, forget, output and candidate, each (rows, units)."""
+    take_in, forget, third, fourth = gates.chunk(4, 1)
+    return (take_in, forget, third, fourth) if kind.gates == "ifoj" else (take_in, forget, fourth, third)
+
+
+def _steps(sizes: list[int]) -> list[tuple[int, int]]:
+    """The rows of each step: the first, and the one behind the last."""
+    return list(pairwise(accumulate(sizes, initial=0)))
+
+
+def _last_rows(sizes: list[int], device: torch.device) -> Tensor:
+    """(sequences,) the row of each sequence's last step.
+
+    >>> _last_rows([3, 2, 1], torch.device("cpu")).tolist()
+    [5, 4, 2]
+    """
+    of_steps, ranks = torch.tensor(sizes, device=device), torch.arange(sizes[0], device=device)
+    lengths = (of_steps.unsqueeze(1) > ranks).sum(0)
+    return (of_steps.cumsum(0) - of_steps)[lengths - 1] + ranks
+
+
+def _before(first: Tensor, rows: Tensor, sizes: list[int]) -> Tensor:
+    """Of each row the one before it in its sequence; of a sequence's first row its `first`.
+
+    >>> _before(torch.tensor([-1, -2, -3]), torch.arange(6), [3, 2, 1]).tolist()
+    [-1, -2, -3, 0, 1, 3]
+    """
+    parts = [first]
+    for (begin, _), size in zip(_steps(sizes)[:-1], sizes[1:], strict=True):
+        parts.append(rows[begin : begin + size])
+    return torch.cat(parts)
