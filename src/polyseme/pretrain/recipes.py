@@ -177,7 +177,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "elmo-starter": _elmo(
         768, 128, 1, filters=_TINY_FILTERS, dropout=0.1, n_words=20_000, n_samples=2048, rows=64, optimizer="adamw",
-        rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05, epochs=1,
+        rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05, steps=9500,
     ),
     "elmo-domain": _elmo(  # for --init: the sizes are those of the model that goes on
         512, 128, 1, dropout=0.1, n_words=100_000, rows=32, n_samples=4096, optimizer="adamw", rate=5e-4,
@@ -191,7 +191,7 @@ RECIPES: dict[str, Recipe] = {
         most_norm=1.0, reset=0.02,
     ),
     "ulmfit-starter": _ulmfit(
-        20_000, 200, 512, 2, dropout_multiplier=0.2, epochs=1, rate=5e-3, weight_decay=0.01, most_norm=1.0,
+        20_000, 200, 512, 2, dropout_multiplier=0.2, steps=2600, rate=5e-3, weight_decay=0.01, most_norm=1.0,
         reset=0.02, loss="sampled", n_samples=2048, directions="both",
     ),
     "ulmfit-domain": _ulmfit(  # for --init, as in section 3.2; the text's 60,000 most frequent words join the model's
@@ -205,7 +205,7 @@ RECIPES: dict[str, Recipe] = {
     "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
     "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=2e-3, warm_up=0.1, epochs=10),
     "bert-starter": _bert(
-        4, 256, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=1e-3, warm_up=0.1, steps=10_000,
+        4, 256, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=1e-3, warm_up=0.1, steps=7000,
     ),
     "bert-domain": _bert(  # for --init
         2, 128, positions=4096, long_length=None, adjacent=False, rate=2e-4, warm_up=0.1, epochs=1,
