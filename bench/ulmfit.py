@@ -64,7 +64,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--labels", type=int, default=500)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--test-rows", type=int, default=5000)
-    parser.add_argument("--epochs", type=int, default=20, help="of every fit: 500 labels are few steps an epoch")
+    parser.add_argument("--epochs", type=int, default=10, help="of every fit: 500 labels are few steps an epoch")
     parser.add_argument("--domain-epochs", type=int, default=1)
     parser.add_argument("--only", nargs="*", choices=list(ROWS), help="these rows alone")
     parser.add_argument("--more-text", nargs="*", default=[], help="text without labels for stage 2")
