@@ -98,3 +98,14 @@ def test_gradients_flow_through_dropped_weights(lengths):
         assert parameter.grad.abs().sum() > 0
     dropped = (lstm.weight_hh.grad == 0).float().mean()
     assert 0.3 < dropped < 0.7
+
+
+@pytest.mark.parametrize("lengths", [[2, 5, 1, 5], [4, 0, 2]])
+def test_what_a_gpu_would_run_gives_the_same(lengths):
+    torch.manual_seed(0)
+    lstm, steps = PackedLstm(4, 6), steps_of(offsets(lengths))
+    given = (torch.randn(sum(lengths), 4), torch.randn(len(lengths), 6), torch.randn(len(lengths), 6))
+    for one, other in zip(
+        steps._by_hand(*given, list(lstm.parameters())), steps._by_torch(*given, list(lstm.parameters())), strict=True
+    ):
+        assert torch.allclose(one, other, atol=1e-6)

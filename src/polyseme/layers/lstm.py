@@ -48,7 +48,7 @@ class ProjectedLstm(nn.Module):
         """
         order = TimeMajor.of(offsets, reverse)
         hidden, memory = self._first(rows, len(offsets) - 1) if state is None else state
-        run = self._learning if torch.is_grad_enabled() else _Step(self, precision).run
+        run = self._unroll if torch.is_grad_enabled() else _Step(self, precision).run
         outputs, hidden, memory = run(rows[order.rows], order.sizes, hidden[order.sequences], memory[order.sequences])
         back, sequences = order.rows.argsort(), order.sequences.argsort()
         return outputs[back], (hidden[sequences], memory[sequences])
@@ -59,16 +59,6 @@ class ProjectedLstm(nn.Module):
         steps, n_rows, _ = inputs.shape
         outputs, hidden, memory = self._unroll(inputs.flatten(0, 1), [n_rows] * steps, hidden, memory)
         return outputs.view(steps, n_rows, -1), hidden.detach(), memory.detach()
-
-    def _learning(
-        self, rows: Tensor, sizes: list[int], hidden: Tensor, memory: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """As _Step.run, with gradients; a sequence without rows keeps its state."""
-        if not sizes:
-            return rows, hidden, memory
-        n = sizes[0]
-        outputs, hidden_after, memory_after = self._unroll(rows, sizes, hidden[:n], memory[:n])
-        return outputs, torch.cat([hidden_after, hidden[n:]]), torch.cat([memory_after, memory[n:]])
 
     def _unroll(self, rows: Tensor, sizes: list[int], hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         kind = Kind("ifoj", self.cell_clip or math.inf, self.projection_clip or math.inf)

@@ -101,23 +101,25 @@ class UnevenSteps:
     def run(
         self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        first, hidden, cell = int(self.n_running[0]), hidden[self.ranked], cell[self.ranked]
-        out, after, cell_after = self._run(vectors, hidden[:first], cell[:first], weights)
-        hidden = torch.cat([after, hidden[first:]])  # an empty sequence keeps the state it came with
-        cell = torch.cat([cell_after, cell[first:]])
+        run = self._by_hand if vectors.device.type == "cpu" else self._by_torch
+        out, hidden, cell = run(vectors, hidden[self.ranked], cell[self.ranked], weights)
         return out, hidden[self.ranks], cell[self.ranks]
 
-    def _run(
+    def _by_hand(
         self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
         weight_input, weight_hidden, bias_input, bias_hidden = weights
-        if vectors.device.type == "cpu":
-            sizes = self.n_running.tolist()
-            bias = bias_input + bias_hidden
-            return unroll(vectors, sizes, hidden, cell, weight_input, weight_hidden, bias, None, _KIND)
-        start, learns = (hidden.unsqueeze(0), cell.unsqueeze(0)), torch.is_grad_enabled()
+        sizes, bias = self.n_running.tolist(), bias_input + bias_hidden
+        return unroll(vectors, sizes, hidden, cell, weight_input, weight_hidden, bias, None, _KIND)
+
+    def _by_torch(
+        self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """With cudnn, which has no loop of cells; an empty sequence keeps the state it came with."""
+        n, learns = int(self.n_running[0]), torch.is_grad_enabled()
+        start = (hidden[:n].unsqueeze(0), cell[:n].unsqueeze(0))
         out, after, cell_after = torch.lstm(vectors, self.n_running, start, weights, True, 1, 0.0, learns, False)
-        return out, after[0], cell_after[0]
+        return out, torch.cat([after[0], hidden[n:]]), torch.cat([cell_after[0], cell[n:]])
 
 
 Steps: TypeAlias = EvenSteps | UnevenSteps

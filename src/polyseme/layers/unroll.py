@@ -39,12 +39,17 @@ def unroll(
     weight_projection: Tensor | None,  # (width, units); without it width and units are one
     kind: Kind,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs (rows, width), and hidden and cell of each sequence after its own last step."""
-    last = _last_rows(sizes, inputs.device)
+    """Outputs (rows, width), and hidden and cell of each sequence after its own last step.
+
+    Sequences without rows stand last, and keep the state they came with.
+    """
+    if not sizes:
+        return hidden[:0], hidden, cell
+    n, last = sizes[0], _last_rows(sizes, inputs.device)
     outputs, last_cell = _Unroll.apply(  # type: ignore[no-untyped-call]
-        inputs, sizes, last, hidden, cell, weight_input, weight_hidden, bias, weight_projection, kind
+        inputs, sizes, last, hidden[:n], cell[:n], weight_input, weight_hidden, bias, weight_projection, kind
     )
-    return outputs, outputs.index_select(0, last), last_cell
+    return outputs, torch.cat([outputs.index_select(0, last), hidden[n:]]), torch.cat([last_cell, cell[n:]])
 
 
 class _Unroll(torch.autograd.Function):
