@@ -14,7 +14,7 @@ def job(tmp_path, reading, grammar):
 
 
 def test_its_window_is_the_longest_sequence_that_is_learned_from(job):
-    assert learned(recipe("bert-tiny", ["n_pieces=60", "length=32"]), job).window == 32
+    assert learned(recipe("bert-tiny", ["n_pieces=60", "length=32", "long_length=null"]), job).window == 32
     made = learned(recipe("bert-tiny", ["n_pieces=60", "length=32", "long_length=64"]), job)
     assert made.window == 64
     assert made.n_pieces <= 60

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from polyseme.encoders.bert import BertEncoder
@@ -21,10 +24,12 @@ from polyseme.pretrain.recipes import BertRecipe
 from polyseme.pretrain.turns import Phases, Turns
 from polyseme.pretrain.vocabulary import learned, pieces_of, with_domain_words
 from polyseme.text.order import seed_for, shuffled
+from polyseme.text.piece_shards import BEGINS
 from polyseme.text.wordpiece import WordPiece
 from polyseme.train.report import Report
 
 _MOST_EVALUATED = 400  # sequences of the text held out
+_COUNTED = 1 << 22  # pieces at once
 _LONG, _HELD_OUT = 1, 2  # what else than short sequences is drawn from a seed
 
 
@@ -33,6 +38,9 @@ def begin(recipe: BertRecipe, job: Job) -> BertObjective:
     corpus = prepare(job, lambda: _tokenizer(recipe, job), least=2 if recipe.adjacent else 1)
     torch.manual_seed(recipe.seed)
     encoder, heads, absent = _model(recipe, corpus.tokenizer, job)
+    if job.init is None:
+        _expect_frequencies(heads, corpus.train.ids)
+        _expect_neighbours(encoder)
     tokenizer = corpus.tokenizer.with_window(max(corpus.tokenizer.window, _longest(recipe)))
     text, n_steps = _text(recipe, corpus)
     facts = corpus.facts
@@ -112,14 +120,39 @@ def _model(recipe: BertRecipe, tokenizer: WordPiece, job: Job) -> tuple[BertEnco
     return encoder, heads, absent
 
 
+def _expect_frequencies(heads: BertHeads, ids: NDArray[np.integer]) -> None:
+    """Let a new model begin with each piece's share of the text: learning that takes hundreds of steps, in which
+    all rows come to be alike."""
+    assert heads.masked is not None
+    counts = np.ones(len(heads.masked.bias))
+    for first in range(0, len(ids), _COUNTED):
+        counts += np.bincount(ids[first : first + _COUNTED] & ~BEGINS, minlength=len(counts))
+    with torch.no_grad():
+        heads.masked.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
+
+
+def _expect_neighbours(encoder: BertEncoder) -> None:
+    """Let a new model begin with places as waves, of the spread they would have had at random.
+
+    A step to the next place is then one turn for all of them: to attend to neighbours takes one thing to be learned,
+    not one for each place.
+    """
+    weight, spread = encoder.embeddings.positions.weight, encoder.config.initializer_range
+    n_places, width = weight.shape
+    speeds = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))
+    angles = torch.arange(n_places).unsqueeze(1) * speeds  # (places, width / 2)
+    with torch.no_grad():
+        weight.copy_(torch.cat([angles.sin(), angles.cos()], 1)[:, :width] * (spread * math.sqrt(2)))
+
+
 def _text(recipe: BertRecipe, corpus: PieceCorpus) -> tuple[Text, int]:
     """What is read, and in how many steps."""
     short = _turns(recipe, corpus.train, recipe.length, recipe.seed)
     n_steps = recipe.steps or recipe.epochs * short.steps_an_epoch
-    n_long = round(n_steps * recipe.long_part) if recipe.long_length else 0
+    n_long = round(n_steps * recipe.long_part) if _longest(recipe) > recipe.length else 0
     long = None
-    if recipe.long_length and n_long:
-        long = _turns(recipe, corpus.train, recipe.long_length, seed_for(recipe.seed, _LONG))
+    if n_long:
+        long = _turns(recipe, corpus.train, _longest(recipe), seed_for(recipe.seed, _LONG))
         _ = long.steps_an_epoch  # too little text for it is told now, not after most of the steps
     sequences = _held_out(recipe, corpus.valid)
     phases = Phases(short, long, n_steps - n_long)

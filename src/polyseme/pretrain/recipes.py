@@ -120,7 +120,7 @@ class BertRecipe(NeuralRecipe):
     positions: Annotated[int, Field(ge=8)] = 8192  # a step, at the most; special pieces are positions too
     positions_at_once: Annotated[int, Field(ge=8)] = 8192  # a larger step goes in parts, so that memory is bounded
     length: Annotated[int, Field(ge=8)] = 128  # positions of a sequence
-    long_length: Annotated[int, Field(ge=8)] | None = 512  # of those in the last part of the steps
+    long_length: Annotated[int, Field(ge=8)] | None = 512  # of those in the last part of the steps, if it is more
     long_part: Fraction = 0.1
     short: Fraction = 0.1  # of the sequences are shorter on purpose
     adjacent: bool = True  # pairs, and whether the second part follows the first
@@ -164,7 +164,14 @@ def _bert(n_layers: int, width: int, dropout: float = 0.1, **settings: Any) -> B
     """Heads are 64 wide and the inner layer four times the outer one, as in all of the released sizes."""
     sizes = {"num_hidden_layers": n_layers, "hidden_size": width, "num_attention_heads": width // 64}
     drops = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    return BertRecipe(encoder=BertConfig.model_validate({**sizes, **drops, "intermediate_size": 4 * width}), **settings)
+    spread = {"initializer_range": settings.pop("spread", 0.02)}
+    config = BertConfig.model_validate({**sizes, **drops, **spread, "intermediate_size": 4 * width})
+    return BertRecipe(encoder=config, **settings)
+
+
+# A small model that learns for minutes, not days: wider spread weights, and short sequences first. Long ones keep it at
+# the words' frequencies for thousands of steps (docs/log.md).
+_SOON: dict[str, Any] = {"spread": 0.06, "length": 32, "long_length": 128, "long_part": 0.4, "warm_up": 0.1}
 
 
 RECIPES: dict[str, Recipe] = {
@@ -203,9 +210,9 @@ RECIPES: dict[str, Recipe] = {
         reset=0.02, loss="sampled",
     ),
     "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
-    "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=2e-3, warm_up=0.1, epochs=10),
+    "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, rate=2e-3, epochs=10, **_SOON),
     "bert-starter": _bert(
-        4, 256, 0.0, n_pieces=8000, positions=4096, long_length=None, rate=1e-3, warm_up=0.1, steps=7000,
+        4, 256, 0.0, n_pieces=8000, positions=4096, predict=0.2, rate=1.5e-3, betas=(0.9, 0.98), steps=7000, **_SOON,
     ),
     "bert-domain": _bert(  # for --init
         2, 128, positions=4096, long_length=None, adjacent=False, rate=2e-4, warm_up=0.1, epochs=1,
