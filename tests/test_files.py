@@ -1,12 +1,14 @@
 """Files and folders that appear all at once."""
 
+import fcntl
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from polyseme.errors import BadFile
-from polyseme.files import clear_leftovers, damage, json_object, new_file, new_folder, write_file
+from polyseme.errors import BadFile, Busy
+from polyseme.files import clear_leftovers, damage, json_object, locked, new_file, new_folder, write_file
 
 
 def test_a_file_keeps_its_old_content_when_writing_fails(tmp_path):
@@ -83,3 +85,33 @@ def test_only_a_json_object_is_one(tmp_path):
     for content, wanted in (('{"a": 1}', {"a": 1}), ("[1]", None), ("{", None), ("[" * 100_000, None), ("\xff", None)):
         path.write_bytes(content.encode("latin-1"))
         assert json_object(path) == wanted
+
+
+@pytest.fixture
+def private():
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+def test_who_may_read_what_is_written_is_the_users_choice(tmp_path, private):
+    write_file(tmp_path / "new", "x")
+    with new_folder(tmp_path / "folder") as folder:
+        (folder / "a").write_text("x")
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "new", tmp_path / "folder")] == [0o600, 0o700]
+    assert (tmp_path / "folder" / "a").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "new").chmod(0o640)
+    write_file(tmp_path / "new", "y")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_folder_that_is_held_is_told_from_one_that_cannot_be_held(tmp_path, monkeypatch):
+    with locked(tmp_path), pytest.raises(Busy, match=f"process {os.getpid()}"), locked(tmp_path):
+        pass
+
+    def refuse(*arguments):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(BadFile, match=r"Function not implemented\. Choose a folder on another"), locked(tmp_path):
+        pass

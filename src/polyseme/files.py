@@ -33,7 +33,7 @@ def new_file(path: Path, force: bool = False) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        temporary.chmod(0o644)  # mkstemp makes files that only their owner may read
+        temporary.chmod(_mode(path, 0o666))  # mkstemp makes files that only their owner may read
         yield temporary
         _sync(temporary)
         temporary.replace(path)
@@ -52,10 +52,10 @@ def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
-        temporary.chmod(0o755)
+        temporary.chmod(_mode(path, 0o777))
         yield temporary
         for file in _files(temporary):
-            file.chmod(0o644)  # some writers let only the owner read
+            file.chmod(_mode(path / file.relative_to(temporary), 0o666))  # some writers let only the owner read
             _sync(file)
         write_file(temporary / MANIFEST, json.dumps(_hashes(temporary), indent=1))
         _move(temporary, path)
@@ -120,16 +120,38 @@ def locked(folder: Path) -> Iterator[None]:
     with (folder / ".lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             file.seek(0)
             owner = file.read().strip() or "unknown"
             raise Busy(
                 f"{folder} is in use by another run (process {owner}). Wait for it, or choose another folder."
             ) from None
+        except OSError as error:
+            raise BadFile(
+                f"{folder} cannot be held for one run: {error.strerror}. Choose a folder on another file system."
+            ) from None
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def _mode(path: Path, usual: int) -> int:
+    """Who may read and write it: as before, or as the user's umask has it."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    return usual & ~_umask()
+
+
+def _umask() -> int:
+    """On Linux it can be read; elsewhere only set, for all threads."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
+    except (OSError, StopIteration):
+        found = os.umask(0o077)
+        os.umask(found)
+        return found
 
 
 def _refuse_existing(path: Path, force: bool) -> None:

@@ -10,9 +10,11 @@ import pytest
 from pyarrow import parquet
 
 import polyseme
-from polyseme.cli import VERBS, spread
+from polyseme.cli import VERBS, spread, vector_files
+from polyseme.encoders.pretrained import Embedded
 from polyseme.errors import Mistake
 from polyseme.pretrain import recipe
+from polyseme.text.words import to_text
 
 VECTORS = "crack 1 0 0\nwall 0.9 0.1 0\nthe 0 1 0\nhigh 0 0 1\n"
 LINES = "The crack.\n\nA high wall\n"
@@ -68,7 +70,7 @@ def test_vectors_go_to_npz(folder):
     assert run(folder, "embed", "glove.txt", "lines.txt", "--out", "v.npz").stdout == "v.npz\n"
     found = np.load(folder / "v.npz")
     assert found["offsets"].tolist() == [0, 3, 3, 6]
-    assert found["rows"].tolist() == ["The", "crack", ".", "A", "high", "wall"]
+    assert json.loads(found["rows"].tobytes()) == ["The", "crack", ".", "A", "high", "wall"]
     assert found["vectors"][1].tolist() == [1, 0, 0]
     assert json.loads(found["texts"].tobytes()) == ["The crack.", "", "A high wall"]
 
@@ -86,10 +88,31 @@ def test_vectors_go_to_npy_hdf5_and_parquet(folder):
     assert np.load(folder / "v.npy").shape == (3, 3)
     with h5py.File(folder / "v.h5") as file:
         assert file["2"].shape == (3, 3)
-        assert list(file["2"].attrs["rows"]) == ["A", "high", "wall"]
+        assert json.loads(file["2"].attrs["rows"]) == ["A", "high", "wall"]
     table = parquet.read_table(folder / "v.parquet").to_pylist()
     assert table[0]["rows"] == ["The", "crack", "."]
+    assert [len(row["vectors"]) for row in table] == [3, 0, 3]
     assert table[0]["vectors"][1] == [1, 0, 0]
+
+
+def test_all_layers_go_to_parquet_in_blocks_as_they_are(tmp_path, monkeypatch):
+    draw = np.random.default_rng(0)
+    arrays = [draw.standard_normal((2, n, 3)).astype(np.float32) for n in (2, 0, 4, 1)]
+    texts = [to_text(" ".join("abcd"[: array.shape[1]])) for array in arrays]
+    embedded = [Embedded(text, text.words, array) for text, array in zip(texts, arrays, strict=True)]
+    monkeypatch.setattr(vector_files, "_NUMBERS", 13)
+    vector_files.writer(tmp_path / "v.parquet", "word")(tmp_path / "v.parquet", iter(embedded))
+    assert parquet.ParquetFile(tmp_path / "v.parquet").num_row_groups == 2
+    table = parquet.read_table(tmp_path / "v.parquet").to_pylist()
+    assert [row["vectors"] for row in table] == [array.tolist() for array in arrays]
+    assert [row["rows"] for row in table] == [text.words for text in texts]
+
+
+def test_a_document_of_many_words_goes_to_hdf5(folder):
+    (folder / "long.txt").write_text("wall " * 9000)
+    assert run(folder, "embed", "glove.txt", "long.txt", "--out", "long.h5").returncode == 0
+    with h5py.File(folder / "long.h5") as file:
+        assert json.loads(file["0"].attrs["rows"]) == ["wall"] * 9000
 
 
 def test_vectors_to_a_file_of_another_kind_are_refused_before_anything_is_read(folder):

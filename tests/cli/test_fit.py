@@ -55,6 +55,7 @@ def test_fit_evaluate_and_predict_in_three_commands(run, encoder, table, tmp_pat
     assert fitted["test"]["accuracy"] > 0.9
     assert "precision" in (out / "report.txt").read_text()
     assert not (out / "checkpoints").exists()
+    assert json.loads(run("inspect", out, "--json").stdout)["files"] == "whole"
     measured = json.loads(run("evaluate", out, table, "--json").stdout)
     assert measured["accuracy"] == fitted["test"]["accuracy"]
     assert "macro F1" in run("evaluate", out, table).stdout
@@ -68,6 +69,8 @@ def test_fit_evaluate_and_predict_in_three_commands(run, encoder, table, tmp_pat
     (tmp_path / "new.txt").write_text("the film was great\n\nthe movie is awful\n")
     said = run("predict", out, tmp_path / "new.txt").stdout.splitlines()
     assert (said[0], len(said), said[2]) == ("pos", 3, "neg")  # a line an example, also of one without words
+    (out / "fitted" / "top.safetensors").write_bytes(b"damaged")
+    assert "top.safetensors has changed" in run("inspect", out).stdout
 
 
 def test_a_run_belongs_to_what_it_was_begun_with(run, encoder, table, tmp_path):

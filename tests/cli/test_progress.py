@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from polyseme.cli import progress
+from polyseme.cli.live import Live
 
 
 @pytest.fixture
@@ -56,3 +57,13 @@ def test_brackets_are_shown_as_they_are(line, monkeypatch):
         stages.say(line)
         stages.show("Reading", 1, 2, line)
     assert terminal.getvalue().count(line) >= 2
+
+
+@pytest.mark.parametrize("shown", [progress.Stages, Live])
+def test_results_for_a_file_stay_out_of_the_terminal(shown, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    monkeypatch.setattr(sys, "stdout", file := io.StringIO())
+    with shown():
+        print("a result")
+    assert file.getvalue() == "a result\n"
+    assert "a result" not in terminal.getvalue()

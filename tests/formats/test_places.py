@@ -49,9 +49,26 @@ def test_a_path_that_is_there_goes_before_a_name(box, tmp_path, monkeypatch):
     assert places.model_path("static-starter") == Path("static-starter")
 
 
-def test_a_name_of_the_hub_that_was_fetched_before_is_found_without_the_network(cache):
+def test_a_name_of_the_hub_that_was_fetched_before_is_found_without_the_network(cache, monkeypatch):
     assert places.model_path("someone/small") == cache
+    assert hub.all_kept() == {"someone/small": cache}
+    monkeypatch.setattr(hub, "_hub", lambda: Unreachable)
     assert places.model_path("hub:someone/small") == cache
+
+
+class Unreachable:
+    """A client without a network."""
+
+    @staticmethod
+    def snapshot_download(name, **options):
+        raise OSError("no way out\nand more")
+
+
+@pytest.mark.parametrize("config", ['{"model_type": "gpt2"}', "[]", "{", '{"model_type": ["bert"]}'])
+def test_other_models_in_the_cache_are_none_of_ours(cache, config):
+    (cache / "config.json").write_text(config)
+    assert hub.all_kept() == {}
+    (cache / "config.json").write_text('{"polyseme": 1}')
     assert hub.all_kept() == {"someone/small": cache}
 
 
@@ -87,11 +104,11 @@ def test_a_model_whose_weights_never_came_is_asked_of_the_hub_again(cache, monke
             return f"/fetched/{name}"
 
     monkeypatch.setattr(hub, "_hub", lambda: Client)
+    assert places.model_path("hub:someone/small") == Path("/fetched/someone/small")  # what other programs left out
     (cache / "model.safetensors").unlink()
     assert hub.all_kept() == {}
-    assert places.model_path("hub:someone/small") == Path("/fetched/someone/small")
     (cache / "pytorch_model.bin").touch()
-    assert places.model_path("hub:someone/small") == cache
+    assert hub.all_kept() == {"someone/small": cache}
 
 
 @pytest.mark.parametrize("names", [["XDG_CACHE_HOME"], ["XDG_CACHE_HOME", "HF_HOME"], ["HF_HUB_CACHE", "HF_HOME"], []])
@@ -159,7 +176,7 @@ class Hub(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_model_is_fetched_from_a_hub_and_found_there_the_next_time(tmp_path):
+def test_a_model_is_fetched_from_a_hub_and_what_it_lacks_the_next_time(tmp_path):
     pytest.importorskip("huggingface_hub")
     bert = tiny_bert()
     polyseme.save(bert, tmp_path / "tiny")
@@ -170,10 +187,18 @@ def test_a_model_is_fetched_from_a_hub_and_found_there_the_next_time(tmp_path):
         address = f"http://127.0.0.1:{server.server_port}"
         environment = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
         program = "import polyseme; print(polyseme.load('hub:someone/tiny').encoder.widths)"
-        for _ in range(2):
-            n_asked = len(Hub.asked)
+
+        def load() -> None:
             done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
             assert done.stdout.strip() == str(bert.encoder.widths), done.stderr
-        assert len(Hub.asked) == n_asked > 0
+
+        load()
+        for path in (tmp_path / "home").rglob("tokenizer.json"):
+            path.unlink()  # as if another program had fetched only the weights
+        Hub.asked = []
+        load()
+        assert any("tokenizer.json" in path for path in Hub.asked)
+        assert not any("safetensors" in path and "resolve" in path for path in Hub.asked if "HEAD" not in path)
         server.shutdown()
+    load()  # without the hub
     assert not any("flax" in path for path in Hub.asked)

@@ -60,11 +60,28 @@ def test_weights_gamma_and_layers_have_the_gradients_of_finite_differences(norm)
     assert torch.autograd.gradcheck(run, [mix.scores, mix.gamma, *layers])
 
 
-def test_packing_changes_the_mix_only_with_norm():
-    layers, mix, normed = some(3), random_mix(3), random_mix(3, norm=True)
+def test_packing_changes_the_mix_only_while_a_normed_one_learns():
+    layers, mix, normed = some(3), random_mix(3), random_mix(3, norm=True).train()
     first = tuple(layer[:3] for layer in layers)
     assert torch.allclose(mix(layers)[:3], mix(first), atol=1e-12)
     assert not torch.allclose(normed(layers)[:3], normed(first), atol=1e-3)
+    normed.eval()
+    assert torch.allclose(normed(layers)[:3], normed(first), atol=1e-12)
+
+
+def test_afterwards_a_normed_mix_takes_the_mean_of_the_batches_it_has_learned_from():
+    mix, batches = random_mix(2, norm=True).train(), [some(2), tuple(3 * layer + 1 for layer in some(2))]
+    for batch in batches:
+        mix(batch)
+    mix.eval()
+    again = random_mix(2, norm=True).eval()
+    again.load_state_dict(mix.state_dict())
+    stacked = torch.stack([torch.stack(batch) for batch in batches])  # (batches, layers, rows, width)
+    mean, variance = stacked.mean((2, 3)).mean(0), stacked.var((2, 3), correction=0).mean(0)
+    normed = (stacked[0] - mean[:, None, None]) / variance[:, None, None].sqrt()
+    wanted = mix.gamma * torch.einsum("l,lrw->rw", mix.weights, normed)
+    torch.testing.assert_close(mix(batches[0]), wanted)
+    torch.testing.assert_close(again(batches[0]), wanted)
 
 
 def test_the_penalty_is_the_strength_times_the_squares():

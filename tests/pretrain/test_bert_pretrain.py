@@ -107,7 +107,9 @@ def test_a_new_model_expects_the_frequencies_of_the_pieces(corpus, run, tmp_path
     ids = made.tokenizer.cut([to_text(corpus.read_text())]).ids
     counts = torch.from_numpy(np.bincount(ids, minlength=made.tokenizer.n_pieces) + 1.0)
     wanted = (counts / counts.sum()).log().float()
-    torch.testing.assert_close(made.module.heads.masked.bias.detach(), wanted, rtol=0, atol=0.05)  # some text is held out
+    torch.testing.assert_close(
+        made.module.heads.masked.bias.detach(), wanted, rtol=0, atol=0.05
+    )  # some text is held out
     with torch.inference_mode():
         first = made.evaluate()["masked_loss"]
     assert first < unigram_entropy(corpus, polyseme.load(run)) + 1 < np.log(made.tokenizer.n_pieces)
@@ -130,6 +132,8 @@ def test_long_sequences_are_those_longer_than_the_others(corpus, tmp_path):
     for long, n_short in (("64", 6), ("32", 10), ("16", 10)):
         made = begun(corpus, tmp_path / long, [*settings, f"long_length={long}"])
         assert made.text.phases.n_short_steps == n_short
+        lengths = made.text.held_out_sequences.n_pieces
+        assert lengths.max() > 32 if long == "64" else lengths.max() <= 32  # measured as long as it will ever read
 
 
 def test_accuracy_on_adjacency_is_compared_with_the_share_that_follows(corpus, tmp_path):

@@ -67,6 +67,8 @@ def test_the_page_needs_no_token_but_what_it_asks_for_does(service, page, tmp_pa
 def test_a_path_that_is_not_there_is_not_there_for_any_method(page):
     assert ask(page, "/absent", {"inputs": "a crack"}).status == 404
     assert ask(page, "/page.js", {"inputs": "a crack"}).status == 405
+    for path in ("/" + "a" * 5000, "/%00"):
+        assert ask(page, path).status == ask(page, path, {"inputs": "a crack"}).status == 404
     assert ask(page, "/embed").status == 405
     assert ask(page, "/info", {}).status == 405
 

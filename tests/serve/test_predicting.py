@@ -38,3 +38,11 @@ def test_a_text_longer_than_is_read_is_cut_off_unless_that_is_not_wanted(models,
     ]  # fmt: skip
     app = make_app(Service(models, Limits(cut_long=False)))
     assert [status(LONG, truncate=True), status(LONG), status(LONG, "/classify")] == [200, long, long]
+
+
+@pytest.mark.parametrize("path", ["/predict", "/classify", "/"])
+def test_more_numbers_than_a_reply_may_have_are_refused(models, path):
+    app = make_app(Service(models, Limits(reply_numbers=10)))
+    one = [SHORT] if path == "/predict" else SHORT
+    few, many = ({"inputs": [one] * n, "model": "whole"} for n in (5, 6))  # of two classes
+    assert (ask(app, path, few).status, ask(app, path, many).status) == (200, 413)

@@ -32,6 +32,31 @@ def test_a_request_is_answered_and_the_connection_kept(server):
         assert status(read_all(sock)) == 200
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    "asked", [b"Upgrade: h2c\r\nconnection: upgrade", b"upgrade: websocket\r\nconnection: Upgrade"]
+)
+def test_a_request_for_another_protocol_is_answered_in_this_one(server, asked, whole):
+    head, body = post("/embed", BODY).split(b"\r\n\r\n")
+    hidden = post("/embed", b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").split(b"\r\n\r\n", 1)
+    for first, second, wanted in ((head, body, 200), (*hidden, 4)):
+        with server.socket(first + b"\r\n" + asked + b"\r\n\r\n" + (second if whole else b"")) as sock:
+            time.sleep(0.1)
+            if not whole:
+                sock.sendall(second)
+            time.sleep(0.3)
+            sock.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            answer = read_all(sock)
+        assert str(status(answer)).startswith(str(wanted))
+        assert answer.count(b"HTTP/1.1 ") == 2  # nothing in the body was taken for a request
+        assert answer.count(b"HTTP/1.1 200") == 1 + (wanted == 200)
+
+
+def test_a_request_for_another_protocol_that_has_no_body_is_answered_too(server):
+    asked = b"GET /health HTTP/1.1\r\nhost: localhost\r\nupgrade: h2c\r\nconnection: upgrade, close\r\n\r\n"
+    assert status(server.say(asked)) == 200
+
+
 @pytest.mark.parametrize(
     "part", [b"POST /embed HT", HEAD, HEAD + b"content-length: 50\r\n\r\n", HEAD + b"content-length: 50\r\n\r\n{"]
 )

@@ -20,7 +20,7 @@ from polyseme.adapt.frozen import reading_digest
 from polyseme.adapt.kinds import check_task
 from polyseme.adapt.settings import Settings, settings
 from polyseme.encoders import Pretrained
-from polyseme.files import damage, locked, sha256, write_file
+from polyseme.files import clear_leftovers, damage, locked, sha256, write_file
 from polyseme.formats import load
 from polyseme.tasks.pictures import can_draw, confusion_picture
 from polyseme.tasks.reading import Columns, read
@@ -32,6 +32,8 @@ from polyseme.train.report import Report
 Tell = Callable[[Report], None]
 
 RESULT = "result.json"
+_PATHS, _REPORT = "paths.json", "report.txt"
+_WRITTEN = ("fitted", RESULT, _PATHS, _REPORT)
 
 
 class Before(Protocol):
@@ -67,6 +69,7 @@ class FitRun:
         test = self._data(self.test, tell) if self.test else None
         with locked(self.out):
             started = time.monotonic()
+            clear_leftovers(self.out, _WRITTEN)
             pretrained = load(self.encoder)
             self._claim(reading_digest(pretrained))
             place = self.out / "fitted"
@@ -123,7 +126,7 @@ class FitRun:
         }  # fmt: skip
         claim(self.out, facts, learned=("fitted", "checkpoints", "domain"))
         paths = {"data": self.data, "encoder": self.encoder, "valid": self.valid, "test": self.test}
-        write_file(self.out / "paths.json", json.dumps({name: str(path) for name, path in paths.items() if path}))
+        write_file(self.out / _PATHS, json.dumps({name: str(path) for name, path in paths.items() if path}))
 
 
 def measure(fitted: Fitted, data: Data, out: Path | None = None) -> dict[str, float]:
@@ -131,7 +134,7 @@ def measure(fitted: Fitted, data: Data, out: Path | None = None) -> dict[str, fl
     said = fitted.predict(data.inputs)
     if out is not None and hasattr(fitted.kind, "names") and fitted.kind.level == "text":
         found = report([str(label) for label in data.labels], [str(one.label) for one in said])
-        write_file(out / "report.txt", found.text() + "\n")
+        write_file(out / _REPORT, found.text() + "\n")
         if can_draw():
             confusion_picture(found, out / "confusion.png")
     return fitted.kind.scores(data, said)

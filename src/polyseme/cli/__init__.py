@@ -111,10 +111,8 @@ def _guarded(run: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(error, BrokenPipeError):
                 sys.stderr.close()  # whoever read our output has had enough
                 raise typer.Exit(0) from None
-            print(
-                f"polyseme: {error.filename or 'output'}: {error.strerror}. Check the path and its permissions.",
-                file=sys.stderr,
-            )
+            problem = f"{error.filename or 'output'}: {error.strerror or error}"  # some libraries' have only a text
+            print(f"polyseme: {problem}. Check the path and its permissions.", file=sys.stderr)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             print("polyseme: interrupted", file=sys.stderr)

@@ -29,7 +29,8 @@ def _facts(path: Path) -> dict[str, Any]:
     path = model_path(path)
     pretrained = load(path)
     encoder = pretrained.encoder
-    whole = (damage(path) or "whole") if (path / MANIFEST).exists() else "not hashed"
+    place = path.parent if (path.parent / "task.json").is_file() else path  # a fitted model is more than its encoder
+    whole = (damage(place) or "whole") if (place / MANIFEST).exists() else "not hashed"
     return {
         "model": str(path),
         "format": format_of(path).NAME,

@@ -32,7 +32,10 @@ class Live:
             from rich.console import Console
             from rich.live import Live as Screen
 
-            self._shown = Screen(console=Console(stderr=True), transient=True, refresh_per_second=4)
+            on_screen = sys.stdout.isatty()  # else results would go to stderr too
+            self._shown = Screen(
+                console=Console(stderr=True), transient=True, refresh_per_second=4, redirect_stdout=on_screen
+            )
             self._shown.start()
         return self
 

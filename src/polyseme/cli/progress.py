@@ -64,7 +64,8 @@ def _bars() -> Any:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", markup=False),
     )
-    return Progress(*columns, console=Console(stderr=True))
+    # rich would send results to stderr too, also those meant for a file or a pipe
+    return Progress(*columns, console=Console(stderr=True), redirect_stdout=sys.stdout.isatty())
 
 
 def clock(seconds: float) -> str:

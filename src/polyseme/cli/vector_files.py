@@ -1,9 +1,10 @@
 """Files that vectors are written to: npz, npy, parquet and HDF5."""
 
 import json
-from collections.abc import Callable, Iterable
-from itertools import islice
+import math
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from polyseme.errors import MissingExtra, Mistake
 
 Writer = Callable[[Path, Iterable[Embedded]], None]
 
-_ROWS = 1000  # texts written to parquet at a time
+_NUMBERS = 1 << 22  # of vectors that are written to parquet at a time, and a text more
 
 
 def writer(path: Path, level: str) -> Writer:
@@ -36,8 +37,8 @@ def writer(path: Path, level: str) -> Writer:
 def _write_npz(path: Path, stream: Iterable[Embedded]) -> None:
     """`vectors` of all rows, `offsets` where each text's begin, `rows`, the words or pieces, and `texts`.
 
-    The texts are the bytes of a JSON list: an array of strings drops NULs at their ends and makes each as long as the
-    longest.
+    The last two are the bytes of a JSON list: an array of strings drops NULs at their ends and makes each as long as
+    the longest.
     """
     embedded = list(stream)
     lengths = [one.vectors.shape[-2] for one in embedded]
@@ -45,9 +46,13 @@ def _write_npz(path: Path, stream: Iterable[Embedded]) -> None:
         path,
         vectors=_joined(embedded),
         offsets=np.cumsum([0, *lengths]),
-        rows=np.array([row for one in embedded for row in one.rows], dtype=np.str_),
-        texts=np.frombuffer(json.dumps([one.text.string for one in embedded]).encode(), np.uint8),
+        rows=_as_json([row for one in embedded for row in one.rows]),
+        texts=_as_json([one.text.string for one in embedded]),
     )
+
+
+def _as_json(strings: list[str]) -> np.ndarray:
+    return np.frombuffer(json.dumps(strings).encode(), np.uint8)
 
 
 def _write_npy(path: Path, stream: Iterable[Embedded]) -> None:
@@ -59,14 +64,18 @@ def _joined(embedded: list[Embedded]) -> np.ndarray:
 
 
 def _write_hdf5(path: Path, stream: Iterable[Embedded]) -> None:
-    """A dataset a text, named by its number as in ELMo's own files, with the text and its rows as attributes."""
+    """A dataset a text, named by its number as in ELMo's own files, with the text and its rows as attributes.
+
+    The rows are a JSON list in one string: HDF5 has room for 4,000 strings in an attribute, but for a string of any
+    length.
+    """
     import h5py
 
     with h5py.File(path, "w") as file:
         for number, one in enumerate(stream):
             dataset = file.create_dataset(str(number), data=one.vectors)
             dataset.attrs["text"] = _storable(one.text.string)
-            dataset.attrs["rows"] = [_storable(row) for row in one.rows] or h5py.Empty("S1")
+            dataset.attrs["rows"] = json.dumps(one.rows)
 
 
 def _storable(string: str) -> str:
@@ -81,25 +90,42 @@ def _write_parquet(path: Path, stream: Iterable[Embedded]) -> None:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtra("pyarrow", "data", "Writing parquet") from None
-    waiting, file = iter(stream), None
+    file = None
     try:
-        while block := list(islice(waiting, _ROWS)):
+        for block in _blocks(stream):
+            words = [[_storable(row) for row in one.rows] for one in block]
             columns = {
-                "text": [_storable(one.text.string) for one in block],
-                "rows": [[_storable(row) for row in one.rows] for one in block],
-                "vectors": [one.vectors.tolist() for one in block],
+                "text": pyarrow.array([_storable(one.text.string) for one in block], pyarrow.string()),
+                "rows": pyarrow.array(words, pyarrow.list_(pyarrow.string())),
+                "vectors": _lists([one.vectors for one in block]),
             }
-            vector = pyarrow.list_(pyarrow.float32())
-            rows = pyarrow.list_(vector)
-            schema = pyarrow.schema(
-                {
-                    "text": pyarrow.string(),
-                    "rows": pyarrow.list_(pyarrow.string()),
-                    "vectors": pyarrow.list_(rows) if block[0].vectors.ndim == 3 else rows,
-                }
-            )
-            file = file or pyarrow.parquet.ParquetWriter(path, schema)
-            file.write_table(pyarrow.table(columns, schema=schema))
+            table = pyarrow.table(columns)
+            file = file or pyarrow.parquet.ParquetWriter(path, table.schema)
+            file.write_table(table)
     finally:
         if file is not None:
             file.close()
+
+
+def _blocks(stream: Iterable[Embedded]) -> Iterator[list[Embedded]]:
+    block, n_numbers = [], 0
+    for one in stream:
+        block.append(one)
+        n_numbers += one.vectors.size
+        if n_numbers >= _NUMBERS:
+            yield block
+            block, n_numbers = [], 0
+    if block:
+        yield block
+
+
+def _lists(arrays: list[np.ndarray]) -> Any:
+    """Arrays as lists in lists, without a Python object a number."""
+    import pyarrow
+
+    lists = pyarrow.array(np.concatenate([array.ravel() for array in arrays]))
+    shapes = [array.shape for array in arrays]
+    for axis in reversed(range(len(shapes[0]))):
+        lengths = [shape[axis] for shape in shapes for _ in range(math.prod(shape[:axis]))]
+        lists = pyarrow.ListArray.from_arrays(np.cumsum([0, *lengths], dtype=np.int32), lists)
+    return lists

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from polyseme.errors import BadFile, MissingExtra
+from polyseme.files import json_object
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "hub:"  # only a name that begins so is ever asked of the network
 _WEIGHTS = ["*.safetensors", "*.bin"]
@@ -15,13 +19,20 @@ _WANTED = ["*.json", *_WEIGHTS, "vocab.txt", "1_Pooling/*"]
 
 
 def fetched(name: str) -> Path:
-    """The folder of a model by its name there, such as google-bert/bert-base-uncased; fetched if it is not here yet."""
-    if (found := kept(name)) is not None:
-        return found
-    hub = _hub()
+    """The folder of a model by its name there, such as google-bert/bert-base-uncased, with what it lacks fetched.
+
+    Without the hub, or its client, it is what was fetched before: maybe by another program that left out how texts are
+    pooled.
+    """
     try:
+        hub = _hub()
         return Path(hub.snapshot_download(name, allow_patterns=_WANTED, ignore_patterns=["*/*.bin", "onnx/*"]))
     except Exception as error:  # its errors are many, and partly those of its HTTP client
+        if (found := kept(name)) is not None:
+            logger.warning("%s is taken as it was fetched before: %s", name, _first_line(error))
+            return found
+        if isinstance(error, MissingExtra):
+            raise
         raise BadFile(f"The Hugging Face hub did not give {name!r}: {_first_line(error)}") from error
 
 
@@ -39,8 +50,15 @@ def _cached() -> Iterator[tuple[str, Path]]:
     for place in _cache().glob("models--*/refs/main"):
         folder = place.parent.parent
         snapshot = folder / "snapshots" / place.read_text().strip()
-        if (snapshot / "config.json").is_file() and _has_weights(snapshot):
+        if _is_readable(snapshot) and _has_weights(snapshot):
             yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
+
+
+def _is_readable(snapshot: Path) -> bool:
+    """Whether it is a model of ours or a BERT: the cache holds all that its user ever took from the hub."""
+    config = snapshot / "config.json"
+    facts = (json_object(config) if config.is_file() else None) or {}
+    return "polyseme" in facts or facts.get("model_type") == "bert"
 
 
 def _has_weights(snapshot: Path) -> bool:

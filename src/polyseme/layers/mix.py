@@ -43,15 +43,24 @@ def choose(layers: tuple[Tensor, ...], which: Layers) -> Tensor:
 class Mix(nn.Module):
     """ELMo's mix (Peters et al. 2018): gamma * sum of softmax(w)_j * layer_j, with w 0 and gamma 1 at first.
 
-    With `norm` each layer is first given mean 0 and variance 1 over all its elements, as in the reference. These are
-    of the batch: a row's vector then depends a little on the rows it comes with.
+    With `norm` each layer is first given mean 0 and variance 1 over all its elements, as in the reference. While it
+    learns these are the batch's; afterwards they are the mean of all batches it has learned from, so that a row's
+    vector does not depend on the rows it comes with.
     """
+
+    seen: Tensor
+    means: Tensor
+    variances: Tensor
 
     def __init__(self, n_layers: int, norm: bool = False, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm, self.dropout = norm, dropout
         self.scores = nn.Parameter(torch.zeros(n_layers))
         self.gamma = nn.Parameter(torch.ones(()))
+        if norm:
+            self.register_buffer("seen", torch.zeros(()))  # batches
+            self.register_buffer("means", torch.zeros(n_layers, 1, 1))
+            self.register_buffer("variances", torch.zeros(n_layers, 1, 1))
 
     @property
     def weights(self) -> Tensor:
@@ -68,18 +77,24 @@ class Mix(nn.Module):
             raise Mistake(f"This mix is of {len(self.scores)} layers; {len(layers)} were given.")
         stacked = torch.stack(_of_one_width(layers, "mix"))  # (layers, rows, width)
         if self.norm and stacked.numel():
-            stacked = _normed(stacked)
+            stacked = self._normed(stacked)
         mixed = (self.gamma * self.weights @ stacked.flatten(1)).view(stacked.shape[1:])
         return F.dropout(mixed, self.dropout, self.training)
+
+    def _normed(self, stacked: Tensor) -> Tensor:
+        mean, variance = self.means, self.variances
+        if self.training or not self.seen:
+            variance, mean = torch.var_mean(stacked, (1, 2), correction=0, keepdim=True)
+        if self.training:
+            with torch.no_grad():
+                self.seen += 1
+                self.means += (mean - self.means) / self.seen
+                self.variances += (variance - self.variances) / self.seen
+        return (stacked - mean) / (variance + 1e-12).sqrt()
 
     def penalty(self, strength: float) -> Tensor:
         """What to add to the loss: 1 keeps the mix near the mean of the layers, 0.001 lets it choose."""
         return strength * self.scores.square().sum()
-
-
-def _normed(stacked: Tensor) -> Tensor:
-    variance, mean = torch.var_mean(stacked, (1, 2), correction=0, keepdim=True)
-    return (stacked - mean) / (variance + 1e-12).sqrt()
 
 
 def _of_one_width(layers: tuple[Tensor, ...], which: str) -> tuple[Tensor, ...]:

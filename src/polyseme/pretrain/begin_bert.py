@@ -165,6 +165,6 @@ def _turns(recipe: BertRecipe, text: Pieces, length: int, seed: int) -> Turns:
 
 
 def _held_out(recipe: BertRecipe, text: Pieces) -> Sequences:
-    """The same few sequences, from all over the text, whatever the seed of the run."""
-    found = _turns(recipe, text, recipe.length, _HELD_OUT).epoch(0)
+    """The same few sequences, from all over the text, whatever the seed of the run, as long as it will ever read."""
+    found = _turns(recipe, text, _longest(recipe), _HELD_OUT).epoch(0)
     return found[shuffled(np.arange(min(len(found), _MOST_EVALUATED)), len(found), _HELD_OUT, 0)]

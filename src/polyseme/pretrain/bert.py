@@ -50,7 +50,7 @@ class BertObjective:
         self.recipe, self.module, self.tokenizer, self.text, self.n_steps = recipe, model, tokenizer, text, n_steps
         turns = text.phases.short
         self.steps_an_epoch = turns.steps_an_epoch
-        n_held_out = len(text.held_out_sequences) / turns.n_a_step  # in steps
+        n_held_out = int(text.held_out_sequences.n_pieces.sum()) / recipe.positions  # in steps
         self.evaluate_every = max(1, n_steps // _EVALUATIONS, math.ceil(_DISTANCE * n_held_out))
         sequences = turns.epoch(0)
         self.words_a_step = round(float(sequences.n_pieces.mean()) * turns.n_a_step * text.words_a_piece)

@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field
 from polyseme.serve.bodies import JsonRoute, Strings
 from polyseme.serve.predicting import CLASSIFYING, predict
 from polyseme.serve.refusals import PROBLEMS
-from polyseme.serve.replies import value
 from polyseme.serve.service import Service
-from polyseme.serve.tei import EmbedRequest, Sentences, SimilarityRequest, chances, embed_reply, similarity_reply
+from polyseme.serve.tei import EmbedRequest, Sentences, SimilarityRequest, chances_reply, embed_reply, similarity_reply
 
 
 class Parameters(BaseModel):
@@ -42,6 +41,6 @@ def routes(service: Service) -> APIRouter:
         texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
         most = body.parameters.top_k if body.parameters else None
         said = await predict(service, request, model, texts, cut=body.truncate)
-        return value([chances(one)[:most] for one in said])
+        return await chances_reply(model, said, most=most)
 
     return router

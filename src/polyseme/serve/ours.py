@@ -17,7 +17,7 @@ from polyseme.serve import works
 from polyseme.serve.bodies import JsonRoute
 from polyseme.serve.examples import encoded, examples
 from polyseme.serve.models import Model
-from polyseme.serve.predicting import CLASSIFYING, predict
+from polyseme.serve.predicting import CLASSIFYING, n_chances, predict
 from polyseme.serve.refusals import PROBLEMS, Refusal
 from polyseme.serve.replies import numbers, reply, shown, value, values
 from polyseme.serve.senses import SensesReply, SensesRequest, senses
@@ -28,6 +28,8 @@ from polyseme.types import Text
 WordList = Annotated[list[str], Field(fail_fast=True)]
 SplitOrNot = Annotated[list[str | WordList], Field(min_length=1, fail_fast=True)]  # texts, or the lists of their words
 Which = Literal["top", "mix", "last4", "all"] | StrictInt
+
+_VALUES_A_WORD = 4  # the word, where it begins and ends, and its tag
 
 
 class WordsRequest(BaseModel):
@@ -167,14 +169,18 @@ def routes(service: Service) -> APIRouter:
         model = _fitted(service, body.model, ("tag",), "not fitted to tags")
         n_characters = service.check_texts(body.inputs)
         texts = await service.prepared(request, n_characters, lambda: [to_text(one) for one in body.inputs])
+        n_words = sum(len(text.words) for text in texts)
+        service.check_numbers(_VALUES_A_WORD * n_words)
         said = await predict(service, request, model, body.inputs)
-        return value([{**shown(text), "tags": one.label} for text, one in zip(texts, said, strict=True)])
+        tagged = [{**shown(text), "tags": one.label} for text, one in zip(texts, said, strict=True)]
+        return await values(tagged, _VALUES_A_WORD * n_words)
 
     @router.post("/classify", responses={200: {"model": list[ClassOf]}})
     async def classify(body: ClassifyRequest, request: Request) -> Response:
         model = _fitted(service, body.model, CLASSIFYING, "not fitted to classes or numbers")
         said = await predict(service, request, model, body.inputs)
-        return value([{"label": one.label, "scores": one.scores} for one in said])
+        classes = [{"label": one.label, "scores": one.scores} for one in said]
+        return await values(classes, n_chances(model, len(said)))
 
     @router.post("/answer", responses={200: {"model": list[AnswerOf]}})
     async def answer(body: AnswerRequest, request: Request) -> Response:

@@ -37,11 +37,17 @@ class Page(StaticFiles):
         super().__init__(directory=folder, html=True, follow_symlink=False)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if scope["method"] not in ("GET", "HEAD") and self.lookup_path(path)[1] is None:
+        if scope["method"] not in ("GET", "HEAD") and not self._has(path):
             raise HTTPException(404)  # rather than 405: nothing is there to be asked in another way
         response = await super().get_response(path, scope)
         response.headers.update(HEADERS)
         return response
+
+    def _has(self, path: str) -> bool:
+        try:
+            return self.lookup_path(path)[1] is not None
+        except (OSError, ValueError):  # a name that is too long for the file system, or holds a NUL
+            return False
 
     def file_response(self, *args: Any, **options: Any) -> Response:
         response = super().file_response(*args, **options)

@@ -41,11 +41,17 @@ async def predict(
     fitted = model.fitted
     assert fitted is not None
     _check_kind(model, fitted, given)
+    service.check_numbers(n_chances(model, len(given)))
     cut = service.limits.cut_long if cut is None else cut
     inputs = await service.prepared(request, n_characters, lambda: _inputs(model, fitted, given, cut))
     sizes = inputs.lengths.tolist()
     service.check_sizes(sizes)
     return await service.results(request, work or model.predicting(), examples(inputs, given), sizes)
+
+
+def n_chances(model: Model, n_inputs: int) -> int:
+    """How many numbers a model says of so many inputs."""
+    return n_inputs * max(1, len(labels_of(model)))
 
 
 def labels_of(model: Model) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 from http import HTTPStatus
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from polyseme.serve.limits import Limits
@@ -24,6 +25,7 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             self._in_head = self._in_request = self._ended = self._is_cut = False
+            self._again = False  # whether a head is parsed that was parsed before
             self._n_read = self._n_parsed = 0  # bytes of the head, at the least, by what is read and by what it holds
             self._last: tuple[int, str] | None = None  # what is to be said behind the answers that are due
             self._late: asyncio.TimerHandle | None = None
@@ -31,6 +33,7 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            self.parser = _Plain(self, self.parser)  # type: ignore[assignment]
             if len(self.connections) > limits.connections:
                 self._cut(503, f"There are {limits.connections} connections already. Try again later.")
             else:
@@ -61,26 +64,45 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
                 self._cut(400, "The request ended before it was whole. Check its Content-Length.")
             self._stick()
 
+        def on_upgrade(self, parser: httptools.HttpRequestParser) -> httptools.HttpRequestParser:
+            """Another protocol is asked for, as Java's HttpClient does by default: none is spoken here, and the request
+            is read on. httptools takes it to end with its head, so a new parser is given that head once more."""
+            sized = (b"content-length", b"transfer-encoding", b"connection")
+            lines = [b"%s: %s\r\n" % (name, value) for name, value in self.headers if name in sized]
+            again = httptools.HttpRequestParser(self)
+            self._again = True
+            again.feed_data(b"POST / HTTP/%s\r\n%s\r\n" % (parser.get_http_version().encode(), b"".join(lines)))
+            self._again = False
+            return again
+
         def on_message_begin(self) -> None:
+            if self._again:
+                return
             super().on_message_begin()
             self._in_head = self._in_request = True
             self._n_read = self._n_parsed = 0
             self._watch()
 
         def on_url(self, url: bytes) -> None:
+            if self._again:
+                return
             super().on_url(url)
             self._add(len(url))
 
         def on_header(self, name: bytes, value: bytes) -> None:
-            if self._in_head:  # trailers are of no use, and could be without end
+            if self._in_head and not self._again:  # trailers are of no use, and could be without end
                 super().on_header(name, value)
                 self._add(len(name) + len(value) + len(b": \r\n"))
 
         def on_headers_complete(self) -> None:
+            if self._again:
+                return
             self._in_head = False
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
+            if self.parser.should_upgrade() and not self._again:
+                return  # its body, if it has one, is still to come
             self._in_request, self._ended = False, True
             self._unwatch()
             super().on_message_complete()
@@ -188,6 +210,25 @@ def connections(limits: Limits) -> type[asyncio.Protocol]:
             self._stick()
 
     return Connection
+
+
+class _Plain:
+    """httptools' parser, which does not stop at a request for another protocol."""
+
+    def __init__(self, connection: Any, parser: httptools.HttpRequestParser) -> None:
+        self._connection, self._parser = connection, parser
+
+    def feed_data(self, data: bytes) -> None:
+        while data:
+            try:
+                self._parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as at:
+                self._parser = self._connection.on_upgrade(self._parser)
+                data = data[at.args[0] :]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parser, name)
 
 
 def _raw(status: int, message: str) -> bytes:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
+from pydantic_core import to_json
 
 from polyseme.serve import works
 from polyseme.serve.bodies import JsonRoute, Strings
@@ -15,7 +16,7 @@ from polyseme.serve.embedding import Asked, embed, prompt_of, read
 from polyseme.serve.info import info_of
 from polyseme.serve.models import Model
 from polyseme.serve.pieces import Side
-from polyseme.serve.predicting import CLASSIFYING, predict
+from polyseme.serve.predicting import CLASSIFYING, n_chances, predict
 from polyseme.serve.refusals import PROBLEMS, Refusal
 from polyseme.serve.replies import numbers, reply, value, values
 from polyseme.serve.service import Service
@@ -126,8 +127,8 @@ def routes(service: Service) -> APIRouter:
             raise Refusal(413, "raw_scores=true is not known here: scores are probabilities. Leave it out.")
         given, single = _examples(body.inputs)
         model = classifier(service, body.model)
-        said = [chances(one) for one in await predict(service, request, model, given, cut=body.truncate)]
-        return value(said[0] if single else said)
+        said = await predict(service, request, model, given, cut=body.truncate)
+        return await chances_reply(model, said, single)
 
     @router.post("/similarity", responses={200: {"model": list[float]}})
     async def similarity(body: SimilarityRequest, request: Request) -> Response:
@@ -163,7 +164,19 @@ def classifier(service: Service, name: str | None) -> Model:
     return service.models.find(name, lambda model: model.task in CLASSIFYING, "not fitted to classes or numbers")
 
 
-def chances(said: Prediction) -> list[dict[str, Any]]:
+async def chances_reply(
+    model: Model, said: list[Prediction], single: bool = False, most: int | None = None
+) -> Response:
+    """The likeliest classes of each input, in a thread where there are many."""
+
+    def make() -> bytes:
+        found = [_chances(one)[:most] for one in said]
+        return to_json(found[0] if single else found, inf_nan_mode="null")
+
+    return await reply(make, n_chances(model, len(said)))
+
+
+def _chances(said: Prediction) -> list[dict[str, Any]]:
     """The likeliest class first; a number where that is what the model says."""
     if said.scores is None:
         return [{"score": said.label, "label": "LABEL_0"}]
