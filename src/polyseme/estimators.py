@@ -259,6 +259,8 @@ def _listed(values: Any) -> list[Any]:
     """A list from a list, an array or a column of a table."""
     if isinstance(values, str):
         raise Mistake("A list is wanted; one string was given. Write [text].")
+    if hasattr(values, "columns") or getattr(values, "shape", (0,))[1:] == (1,):
+        raise Mistake("A column of texts is wanted; a table was given. Write X[:, 0], or table['text'].")
     if isinstance(values, np.ndarray):
         listed: list[Any] = values.tolist()
         return listed

@@ -73,3 +73,14 @@ class Prediction:
 
     label: Any  # a class, a number, a tag a word, or a (start, end) span of characters
     scores: dict[str, float] | None = None  # a probability a class, where there are classes
+
+
+def mirrored(offsets: Tensor) -> Tensor:
+    """(rows,) the row that takes each row's place when every sequence is read from its end; its own inverse.
+
+    >>> import torch
+    >>> mirrored(torch.tensor([0, 3, 3, 5])).tolist()
+    [2, 1, 0, 4, 3]
+    """
+    ends = (offsets[:-1] + offsets[1:] - 1).repeat_interleave(offsets.diff())
+    return ends + 1 - ends.new_ones(len(ends)).cumsum(0)

@@ -140,6 +140,10 @@ def test_what_is_wrong_is_said(encoder):
         TextClassifier().fit(["a"], ["b"])
     with pytest.raises(Mistake, match="one string was given"):
         TextClassifier(encoder).fit("a text", ["b"])
+    with pytest.raises(Mistake, match="a table was given"):
+        TextClassifier(encoder).fit(np.array([["a"], ["b"]]), ["x", "y"])
+    with pytest.raises(Mistake, match=r"One of the tags is 0; wanted are strings"):
+        TokenTagger(encoder).fit([["the", "film"]] * 5, [[0, 1]] * 5)
     with pytest.raises(NotFittedError):
         TokenTagger(encoder).predict([["a"]])
     with pytest.raises(Mistake, match="Give it as epochs="):

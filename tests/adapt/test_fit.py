@@ -344,6 +344,20 @@ def test_an_encoder_is_no_fitted_model(tmp_path, tiny_bert):
         folder.load_fitted(tmp_path / "encoder")
 
 
-def test_checkpoints_of_a_fit_are_whole(tiny_static, tmp_path):
+def test_checkpoints_of_a_fit_are_whole(tiny_static, tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "_SAVE_EVERY", 0.0)
     fit(tiny_static, "classify", reviews(), settings(tune="frozen", epochs=1), folder=tmp_path)
     assert checkpoint.newest(tmp_path) is not None
+
+
+def test_another_seed_finds_the_frozen_rows_of_the_first(tiny_bert, tmp_path, monkeypatch):
+    """What is held out differs from seed to seed; what is read does not."""
+    monkeypatch.setenv("POLYSEME_CACHE", str(tmp_path))
+    n_read = []
+    tiny_bert.encoder.register_forward_hook(lambda *_: n_read.append(1))
+    fit(tiny_bert, "classify", reviews(200), settings(tune="frozen", epochs=2))
+    n_first = len(n_read)
+    for seed in (1, 2):
+        fit(tiny_bert, "classify", reviews(200), settings(tune="frozen", epochs=2, seed=seed))
+    assert len(n_read) == n_first > 0
+    assert len(list((tmp_path / "layers").iterdir())) == 1

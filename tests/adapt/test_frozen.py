@@ -2,13 +2,14 @@ import fcntl
 import os
 import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from polyseme.adapt import store as store_module
-from polyseme.adapt.frozen import encoder_digest, frozen_rows
+from polyseme.adapt.frozen import encoder_digest, frozen_rows, reading_digest
 from polyseme.adapt.inputs import pairs_in, texts_in
 from polyseme.adapt.rows import reading
 from polyseme.adapt.store import Shape, Store
@@ -99,7 +100,16 @@ def test_a_damaged_entry_is_made_again(tmp_path):
     store.arrays("k", shape, fill, lambda said: None)
     (tmp_path / "k" / "layer_0.npy").write_bytes(b"\x93NUMPY")
     assert store.arrays("k", shape, fill, lambda said: None)[0].sum() == 140
-    assert len(made) == 2
+    (tmp_path / "k" / "manifest.json").unlink()  # as by a kill while it was removed
+    (tmp_path / "k" / "layer_0.npy").unlink()
+    assert store.arrays("k", shape, fill, lambda said: None)[0].sum() == 140
+    assert len(made) == 3
+
+
+def test_other_windows_are_other_ways_to_read(tiny_bert):
+    shorter = replace(tiny_bert, tokenizer=tiny_bert.tokenizer.with_window(20))
+    assert reading_digest(shorter) != reading_digest(tiny_bert)
+    assert reading_digest(replace(shorter, tokenizer=tiny_bert.tokenizer)) == reading_digest(tiny_bert)
 
 
 def left_behind(folder, seconds):

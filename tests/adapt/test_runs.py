@@ -38,6 +38,22 @@ def test_another_encoder_at_the_same_path_is_not_gone_on_with(here, tiny_bert):
         asked(here).run(quiet)
 
 
+def test_a_rate_for_an_encoder_that_stays_frozen_is_refused(here):
+    with pytest.raises(Mistake, match=r"rate=0\.1 is the encoder's, which stays frozen\. Set head_rate"):
+        FitRun("classify", here / "train.csv", here / "encoder", here / "run", {"tune": "frozen", "rate": 0.1}).run(
+            quiet
+        )
+
+
+def test_what_a_kill_left_of_a_fitted_model_is_cleared(here):
+    asked(here).run(quiet)
+    left = here / "run" / ".fitted.abc"
+    left.mkdir()
+    (left / "top.safetensors").write_bytes(b"half")
+    asked(here).run(quiet)
+    assert not left.exists()
+
+
 def test_other_examples_to_choose_by_are_not_gone_on_with(here):
     asked(here, valid=here / "valid.csv").run(quiet)
     shutil.copy(here / "test.csv", here / "valid.csv")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from toys import questions, reviews, tagged
 
+from polyseme.adapt import session
 from polyseme.adapt.data import Data
 from polyseme.adapt.frozen import encoder_digest
 from polyseme.comparison import run
@@ -49,6 +50,13 @@ def stopper(n_epochs):
     return tell
 
 
+def test_fits_that_failed_are_told_in_the_table(static, tmp_path):
+    chosen = {"tune": ["frozen", "full"], "seeds": 1, "rate": 1e38, "epochs": 1}
+    table = compare("classify", reviews(60), {"words": static}, out=tmp_path / "out", test=reviews(30, 1), **chosen)
+    assert [row.way.tune for row in table.rows] == ["frozen"]
+    assert any("fail" in line for line in table.said)
+
+
 def test_a_comparison_stopped_anywhere_ends_as_one_that_was_not(asked, tmp_path):
     whole = list(asked("whole").steps())
     assert len(whole) == 2 * 2 * 2 * 2
@@ -65,6 +73,7 @@ def test_a_comparison_stopped_anywhere_ends_as_one_that_was_not(asked, tmp_path)
 
 def test_a_long_fit_goes_on_where_it_was(asked, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "_LONG", 0)
+    monkeypatch.setattr(session, "_SAVE_EVERY", 0.0)
     fast = (("epochs", 4), ("head_rate", 0.1), ("rate", 0.01))
     axes = {"tune": ("full",), "labels": ("all",), "seeds": (0,), "chosen": fast}
     list(asked("whole", **axes).steps())

@@ -68,6 +68,20 @@ def test_macro_f1_of_many_classes_is_covered_too(n_seeds):
     assert 0.92 <= n_covered / n_runs <= 0.98
 
 
+def test_a_score_near_1_has_more_room_below_it_than_above():
+    """With 100 examples and an accuracy of 0.97 the few errors tell little; mirrored draws covered it 80 times."""
+    draw, n, n_runs, level = np.random.default_rng(0), 100, 1000, 0.97
+    counts = draw.multinomial(n, [1 / n] * n, 800).astype(float)
+    n_covered = n_below = 0
+    for run in range(n_runs):
+        right = (draw.random((1, n)) < level).astype(float)
+        low, high = interval(draws(right.mean(1), (right @ counts.T) / n, seed=run))
+        n_covered += low <= level <= high
+        n_below += level < low
+    assert n_covered / n_runs > 0.86
+    assert n_below / n_runs < 0.13  # once in twenty all are right, and the interval has no width
+
+
 def test_two_that_do_not_differ_are_rarely_called_different_and_two_that_do_often():
     draw, n, n_runs = np.random.default_rng(1), 300, 1000
     counts = draw.multinomial(n, [1 / n] * n, 800).astype(float)

@@ -4,9 +4,15 @@ import pytest
 import torch
 
 from polyseme.layers.lstm import ProjectedLstm
+from polyseme.layers.time_major import TimeMajor
 
 LENGTHS = [3, 7, 1, 0, 7, 4]
 OFFSETS = torch.tensor([0, *LENGTHS]).cumsum(0)
+ORDER = TimeMajor.of(OFFSETS)
+
+
+def order(*lengths):
+    return TimeMajor.of(torch.tensor([0, *lengths]).cumsum(0))
 
 
 def make(width=5, cell_width=8, cell_clip=0.3, projection_clip=0.2):
@@ -50,7 +56,7 @@ def test_it_is_the_loop_by_hand(reverse, clips, grad):
     wanted, (hidden, memory) = by_hand(lstm, rows, OFFSETS, state, reverse)
     given = [part.clone() for part in state]
     with torch.set_grad_enabled(grad):
-        found, (new_hidden, new_memory) = lstm(rows, OFFSETS, state, reverse)
+        found, (new_hidden, new_memory) = lstm(rows, TimeMajor.of(OFFSETS, reverse), state)
     for one, other in [(found, wanted), (new_hidden, hidden), (new_memory, memory)]:
         assert (one - other).abs().max() < 1e-5
     assert all(torch.equal(before, after) for before, after in zip(given, state, strict=True))
@@ -60,14 +66,15 @@ def test_it_is_the_loop_by_hand(reverse, clips, grad):
 def test_no_state_is_a_state_of_zeros(reverse):
     lstm, rows = make(), torch.randn(sum(LENGTHS), 5)
     zeros = tuple(torch.zeros_like(part) for part in state_for(lstm, len(LENGTHS)))
-    assert torch.equal(lstm(rows, OFFSETS, None, reverse)[0], lstm(rows, OFFSETS, zeros, reverse)[0])
+    which = TimeMajor.of(OFFSETS, reverse)
+    assert torch.equal(lstm(rows, which, None)[0], lstm(rows, which, zeros)[0])
 
 
 def test_two_halves_with_the_state_between_them_are_the_whole():
     lstm, rows = make(), torch.randn(10, 5)
-    whole, end = lstm(rows, torch.tensor([0, 10]))
-    first, state = lstm(rows[:4], torch.tensor([0, 4]))
-    second, last = lstm(rows[4:], torch.tensor([0, 6]), state)
+    whole, end = lstm(rows, order(10))
+    first, state = lstm(rows[:4], order(4))
+    second, last = lstm(rows[4:], order(6), state)
     assert (torch.cat([first, second]) - whole).abs().max() < 1e-6
     assert (last[1] - end[1]).abs().max() < 1e-6
 
@@ -76,9 +83,9 @@ def test_two_halves_with_the_state_between_them_are_the_whole():
 def test_how_many_steps_share_an_input_product_does_not_matter(monkeypatch, n_rows):
     lstm, rows = make(), torch.randn(sum(LENGTHS), 5)
     with torch.no_grad():
-        wanted = lstm(rows, OFFSETS)[0]
+        wanted = lstm(rows, ORDER)[0]
         monkeypatch.setattr("polyseme.layers.lstm._ROWS", n_rows)
-        assert (lstm(rows, OFFSETS)[0] - wanted).abs().max() < 1e-6
+        assert (lstm(rows, ORDER)[0] - wanted).abs().max() < 1e-6
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -93,7 +100,7 @@ def test_every_gradient_is_that_of_the_loop_by_hand(reverse):
         return (outputs * weights).sum() + last[0].sum() + last[1].square().sum()
 
     wanted = torch.autograd.grad(loss(*by_hand(lstm, rows, OFFSETS, state, reverse)), inputs)
-    found = torch.autograd.grad(loss(*lstm(rows, OFFSETS, state, reverse)), inputs)
+    found = torch.autograd.grad(loss(*lstm(rows, TimeMajor.of(OFFSETS, reverse), state)), inputs)
     for one, other in zip(found, wanted, strict=True):
         assert other.abs().sum() > 0
         assert torch.allclose(one, other, atol=1e-10)
@@ -106,7 +113,7 @@ def test_gradients_are_those_of_small_differences():
 
     def run(rows, *parameters):
         named = dict(zip(names, parameters, strict=True))
-        return torch.func.functional_call(lstm, named, (rows, torch.tensor([0, 3, 4])))[0]
+        return torch.func.functional_call(lstm, named, (rows, order(3, 1)))[0]
 
     assert torch.autograd.gradcheck(run, (rows, *lstm.parameters()))
 
@@ -116,16 +123,16 @@ def test_a_step_of_a_fused_optimizer_is_seen():
     optimizer = torch.optim.AdamW(lstm.parameters(), 0.1, fused=True)
     for _ in range(3):
         with torch.no_grad():
-            found = lstm(rows, OFFSETS)[0]
-        assert (found - lstm(rows, OFFSETS)[0]).abs().max() < 1e-5
-        lstm(rows, OFFSETS)[0].sum().backward()
+            found = lstm(rows, ORDER)[0]
+        assert (found - lstm(rows, ORDER)[0]).abs().max() < 1e-5
+        lstm(rows, ORDER)[0].sum().backward()
         optimizer.step()
         with torch.no_grad():
-            assert (found - lstm(rows, OFFSETS)[0]).abs().max() > 1e-3
+            assert (found - lstm(rows, ORDER)[0]).abs().max() > 1e-3
 
 
 def test_no_sequences_have_no_outputs():
     lstm = make()
-    outputs, (hidden, memory) = lstm(torch.zeros(0, 5), torch.tensor([0]))
+    outputs, (hidden, memory) = lstm(torch.zeros(0, 5), order())
     assert outputs.shape == (0, 5)
     assert (hidden.shape, memory.shape) == ((0, 5), (0, 8))

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from polyseme.layers.softmax import Softmax, log_expected, log_uniform_samples
+from polyseme.layers.softmax import Ranking, Softmax, log_expected, log_uniform_samples, losses
 
 
 def test_samples_are_distinct_and_as_frequent_as_expected():
@@ -87,3 +87,38 @@ def test_the_sampled_loss_and_its_gradients_are_those_of_autograd():
     pairs = zip(torch.autograd.grad(2 * found, parameters), torch.autograd.grad(2 * wanted, parameters), strict=True)
     for one, other in pairs:
         torch.testing.assert_close(one, other)
+
+
+def test_a_ranking_draws_words_by_their_frequency_wherever_they_stand():
+    """The sampled gradient at a frequent word is the same whether it stands first or last in the vocabulary."""
+    torch.manual_seed(0)
+    n_words, places = 200, torch.randperm(200)  # the word of each rank
+    softmax, moved = Softmax(6, n_words), Softmax(6, n_words)
+    with torch.no_grad():
+        softmax.bias.normal_()
+        moved.weight[places], moved.bias[places] = softmax.weight, softmax.bias
+    vectors, targets = torch.randn(40, 6), torch.randint(n_words, (40,))
+    counts = torch.empty(n_words, dtype=torch.long)
+    counts[places] = torch.arange(n_words, 0, -1)
+    torch.manual_seed(1)
+    wanted = softmax.sampled_loss(vectors, targets, 30)
+    torch.manual_seed(1)
+    found = moved.sampled_loss(vectors, places[targets], 30, Ranking.of(counts))
+    torch.testing.assert_close(found, wanted)
+    wanted.backward()
+    found.backward()
+    torch.testing.assert_close(moved.weight.grad[places], softmax.weight.grad)
+
+
+def test_losses_of_a_very_large_vocabulary_are_taken_a_few_rows_at_a_time(monkeypatch):
+    seen = []
+
+    def logits(rows):
+        seen.append(len(rows))
+        return rows.new_zeros(len(rows), 50)
+
+    monkeypatch.setattr("polyseme.layers.softmax._LOGITS", 150)
+    found = losses(logits, torch.randn(7, 2), torch.zeros(7, dtype=torch.long))
+    assert max(seen) == 3
+    torch.testing.assert_close(found, torch.full((7,), 50.0).log())
+    assert losses(logits, torch.randn(0, 2), torch.zeros(0, dtype=torch.long)).shape == (0,)

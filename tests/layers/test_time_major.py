@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from polyseme.layers.time_major import TimeMajor, mirrored, sequences_of
+from polyseme.layers.time_major import TimeMajor, sequences_of
+from polyseme.types import mirrored
 
 LENGTHS = [[1, 3, 2], [2, 2], [0, 4, 0, 1], [0, 0], []]
 

@@ -14,7 +14,7 @@ import pytest
 IMPATIENT = """
 import sys
 from polyseme.pretrain import run
-run._SAVE_EVERY = 0.05
+run._SAVE_EVERY, run._SAVING = 0.05, 1.0
 from polyseme.cli import main
 sys.argv[0] = "polyseme"
 main()

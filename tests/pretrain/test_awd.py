@@ -15,6 +15,7 @@ import polyseme
 from polyseme.encoders.awd_lstm import AwdLstmConfig, AwdLstmEncoder, TiedDecoder
 from polyseme.encoders.awd_pair import apart
 from polyseme.errors import Mistake
+from polyseme.layers.softmax import Ranking
 from polyseme.pretrain import pretrain, recipe
 from polyseme.pretrain.awd import (
     AwdObjective,
@@ -69,7 +70,7 @@ def objective(settings=(), backward=(False,), n_words=30, seed=0):
         for way in backward
     ]
     words = (*SPECIAL, *(f"w{number}" for number in range(n_words - len(SPECIAL))))
-    return AwdObjective(made, directions, words, {})
+    return AwdObjective(made, directions, words, Ranking.of(torch.ones(len(words))), {})
 
 
 def test_it_learns_far_more_than_how_often_words_come(run, corpus):

@@ -2,14 +2,22 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
 
+from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
 from polyseme.errors import BadFile, Mistake
 from polyseme.files import new_folder
-from polyseme.pretrain import begin, begin_bert, begin_elmo, pretrain, recipe
+from polyseme.layers.softmax import Softmax
+from polyseme.pretrain import begin, begin_bert, begin_elmo, pretrain, recipe, run
 from polyseme.pretrain import corpus as corpora
+from polyseme.pretrain.elmo import BiLm
 from polyseme.pretrain.job import Job
+from polyseme.pretrain.rows import Window
+from polyseme.text.characters import spell
 from polyseme.train.claim import claim
 
 ELMO = [
@@ -159,3 +167,56 @@ def test_pairs_want_two_documents_in_the_text_held_out_too(job, tmp_path):
     with pytest.raises(Mistake, match="Documents in --valid: 1;"):
         begin_bert.begin(recipe("bert-tiny", BERT), job)
     begin_bert.begin(recipe("bert-tiny", [*BERT, "adjacent=false"]), job)
+
+
+def test_words_are_drawn_by_their_frequency_in_the_text_that_is_learned_from(job, tmp_path):
+    init = begin_elmo.begin(recipe("elmo-tiny", ELMO), job)
+    words = init.tokenizer.vocabulary
+    assert {words[number] for number in init.ranking.words[:3].tolist()} >= {"<S>", "</S>"}
+    assert init.ranking.ranks[words.index("<UNK>")] == len(words) - 1  # a small text has no such word
+    other = "friend friend friend sings . friend unheard-of\n\n" * 40
+    (tmp_path / "other.txt").write_text(other)
+    (tmp_path / "again").mkdir()
+    new = replace(job, corpus=(str(tmp_path / "other.txt"),), folder=tmp_path / "again", init=init.pretrained({}))
+    ranking = begin_elmo.begin(recipe("elmo-tiny", ELMO), new).ranking
+    assert [words[number] for number in ranking.words.tolist()][:1] == ["friend"]
+    assert {words[number] for number in ranking.words[:6].tolist()} == {"friend", "sings", ".", "<S>", "</S>", "<UNK>"}
+
+
+def test_a_berts_window_is_what_it_has_learned_from(job):
+    for more, wanted in ((["long_length=64"], 64), (["long_length=64", "long_part=0"], 32), (["long_length=16"], 32)):
+        made = begin_bert.begin(recipe("bert-tiny", [*BERT, *more]), job)
+        assert made.tokenizer.window == wanted
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_step_of_elmo_has_the_same_gradient_each_time(n_threads):
+    """With two threads, to index a tensor adds up its gradient in the order in which they come."""
+    torch.manual_seed(0)
+    config = ElmoConfig(width=128, cell_width=8, n_highway=1, filters=((1, 32), (2, 32)), dropout=0)
+    model, draw = BiLm(ElmoEncoder(config), Softmax(128, 30)), np.random.default_rng(0)
+    ids = [draw.integers(0, 30, (20, 64)) for _ in range(4)]
+    window, spellings = Window(*ids, np.ones((20, 64), bool)), spell([f"w{number}" for number in range(28)], 50)
+    state = tuple(torch.zeros(64, width) for width in (128, 8) * 4)
+    before, found = torch.get_num_threads(), []
+    torch.set_num_threads(n_threads)
+    try:
+        for _ in range(8):
+            model.zero_grad()
+            model(window, spellings, state)[0].square().sum().backward()
+            found.append([parameter.grad.clone() for parameter in model.encoder.words.parameters()])
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(one, other) for again in found for one, other in zip(found[0], again, strict=True))
+
+
+def test_saving_takes_a_small_part_of_the_time(monkeypatch):
+    seconds = iter([0.0, 100.0, 200.0, 220.0, 221.0, 619.0, 621.0])
+    monkeypatch.setattr(run.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(run, "_SAVING", 0.05)
+    monkeypatch.setattr(run, "_SAVE_EVERY", 60.0)
+    watch = run._Watch(None, SimpleNamespace(step=0, facts={}))  # at 0
+    assert watch.due()  # at 100
+    with watch.saving():  # from 200 to 220: the next one comes 400 seconds later
+        pass
+    assert [watch.due() for _ in range(3)] == [False, False, True]

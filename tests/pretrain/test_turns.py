@@ -52,5 +52,7 @@ def test_long_sequences_come_last():
 
 
 def test_too_little_text_is_told():
-    with pytest.raises(Mistake, match=r"sequences of up to 64 pieces; a step wants 100000\..*--set positions="):
+    with pytest.raises(
+        Mistake, match=r"sequences of up to 64 pieces; a step wants 100000\..*--set positions=… length=…"
+    ):
         _ = turns(n_a_step=100_000).steps_an_epoch

@@ -40,3 +40,10 @@ def test_a_perfect_order_of_few_pairs_is_not_certain(sign):
     ends = sorted([sign * few.low, sign * few.high])
     assert ends[0] < 0.5 < ends[1] == 1
     assert min(sign * many.low, sign * many.high) > 0.99
+
+
+@pytest.mark.parametrize("n_right", [0, 2])
+def test_sentences_that_are_all_alike_do_not_make_it_certain(n_right):
+    found = clustered_share([n_right] * 3, [2] * 3)
+    assert found.value == n_right / 2
+    assert found.high - found.low > 0.3

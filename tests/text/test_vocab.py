@@ -46,7 +46,6 @@ def test_words_come_from_shards_by_frequency(corpus):
     vocabulary = Vocabulary.from_shards(corpus)
     assert vocabulary.words == ("<unk>", "a", "b", "xxpad", "c", "d", "e")  # f and g came too late to be types
     assert vocabulary.counts == (0, 4, 3, 3, 2, 1, 1)
-    vocabulary.check_order()
 
 
 def test_the_size_counts_special_words(corpus):
@@ -66,7 +65,6 @@ def test_a_special_word_that_a_text_spells_is_there_once(corpus):
     vocabulary = Vocabulary.from_shards(corpus, size=5, special=("xxunk", "xxpad"), unknown="xxunk")
     assert vocabulary.words == ("xxunk", "xxpad", "a", "b", "c")
     assert vocabulary.counts == (0, 3, 4, 3, 2)
-    vocabulary.check_order()
 
 
 def test_ids_of_a_corpus_are_looked_up_by_type(corpus):
@@ -76,14 +74,6 @@ def test_ids_of_a_corpus_are_looked_up_by_type(corpus):
     assert ids[corpus.sentence(0)].tolist() == vocabulary.ids(words).tolist()
     known = Vocabulary(("b", "f")).ids_of_types(corpus)[corpus.sentence(0)]
     assert known.tolist() == [0 if word == "b" else -1 for word in words]
-
-
-def test_a_vocabulary_out_of_order_is_told_where():
-    vocabulary = Vocabulary(("<unk>", "a", "b", "c"), (0, 5, 3, 4), n_special=1)
-    with pytest.raises(Mistake, match=r"'b' \(3 times\) before 'c' \(4 times\), as 2 and 3"):
-        vocabulary.check_order()
-    with pytest.raises(Mistake, match="without counts cannot be checked"):
-        Vocabulary(("a",)).check_order()
 
 
 def test_what_was_written_is_read(tmp_path):

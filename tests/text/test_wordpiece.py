@@ -217,6 +217,14 @@ def test_the_words_of_a_pair_are_those_of_the_first_then_those_of_the_second(tok
     assert batch.segments.tolist() == sorted(batch.segments.tolist())
 
 
+def test_words_of_a_pair_that_are_cut_off_are_not_counted(tokenizer):
+    first, second = texts("the crack", "in the wall " * 50)
+    batch = tokenizer.with_window(20).encode_pairs([first], [second])
+    assert batch.n_words.tolist() == [int(batch.words.max()) + 1]
+    whole = tokenizer.encode_pairs([first], [texts("in the wall")[0]])
+    assert whole.n_words.tolist() == [5]
+
+
 def test_windows_of_pairs_lose_no_word_of_the_second_text(tokenizer):
     first, second = texts("Where is the crack?", SENTENCES[-1])
     batch = tokenizer.with_window(40).encode_pairs([first], [second], long="windows")

@@ -88,9 +88,6 @@ class Answers:
         given = [context[slice(*one.label)] for (_, context), one in zip(data.inputs, said, strict=True)]
         return {"f1": scores.answer_f1(wanted, given), "exact_match": scores.exact_match(wanted, given)}
 
-    def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
-        return False
-
     def facts(self) -> dict[str, Any]:
         return {"pairs": self.pairs}
 

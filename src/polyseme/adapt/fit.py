@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polyseme.adapt.classes import Classes
 from polyseme.adapt.data import Data
 from polyseme.adapt.fitted import Fitted
 from polyseme.adapt.kind import Kind
@@ -22,6 +23,7 @@ from polyseme.adapt.rows import reading
 from polyseme.adapt.session import Session
 from polyseme.adapt.settings import Settings
 from polyseme.adapt.shared import Shared
+from polyseme.adapt.tagging import Tags
 from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.bert_config import BertConfig, initialise
 from polyseme.errors import Mistake
@@ -56,6 +58,8 @@ def fit(
     `shared` has the pieces and frozen rows of all inputs, for fits that come one after another.
     """
     kind = kind_for(task, data, pretrained, settings)
+    if shared is None and settings.tune == "frozen":  # what is held out differs from seed to seed, all of it does not
+        shared = Shared(pretrained, [*data.inputs, *(valid.inputs if valid else ())])
     if valid is None:
         data, valid = data.parted(settings.valid, settings.seed)
     settings = settled(kind, pretrained, settings, len(data))
@@ -67,8 +71,10 @@ def fit(
     while True:
         attempt = len(scores) if len(scores) < _MOST_ATTEMPTS else _best(scores)
         fitted = _attempt(pretrained, kind, data, valid, settings, attempt, folder, tell, shared)
+        if len(scores) == _MOST_ATTEMPTS or not isinstance(kind, Classes | Tags):
+            return fitted
         answers = said(fitted, seen.inputs, shared)
-        if len(scores) == _MOST_ATTEMPTS or not kind.collapsed(answers, seen.labels):
+        if not kind.collapsed(answers, seen.labels):
             return fitted
         scores.append(next(iter(kind.scores(seen, answers).values())))
         if len(scores) == _MOST_ATTEMPTS and _best(scores) == attempt:

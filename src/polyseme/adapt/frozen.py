@@ -85,7 +85,8 @@ def encoder_digest(encoder: Encoder) -> str:
 
 def reading_digest(pretrained: Pretrained) -> str:
     """A hash of an encoder and of how it reads: two that have the same give the same rows."""
-    parts = [encoder_digest(pretrained.encoder), texts_in(pretrained, _PROBE).digest()]
+    window = str(getattr(pretrained.tokenizer, "window", None))
+    parts = [encoder_digest(pretrained.encoder), texts_in(pretrained, _PROBE).digest(), window]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 from polyseme.encoders import Encoder
 from polyseme.encoders.awd_lstm import AwdLstmEncoder, BidirectionalAwdLstm
 from polyseme.text.batches import offsets_of, ranges
-from polyseme.text.marked import turned, turned_positions
-from polyseme.types import Batch, Encoding, State
+from polyseme.text.marked import turned
+from polyseme.types import Batch, Encoding, State, mirrored
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Windows:
         if isinstance(encoder, BidirectionalAwdLstm):
             ahead = self._read(encoder.forward_model, batch)
             back = self._read(encoder.backward_model, turned(batch))
-            again = turned_positions(batch.offsets)
+            again = mirrored(batch.offsets)
             pairs = zip(ahead, back, strict=True)
             layers = tuple(torch.cat([one, other.index_select(0, again)], 1) for one, other in pairs)
             return Encoding(layers, batch.offsets)

@@ -74,9 +74,6 @@ class Numbers:
         wanted, given = [_number(label) for label in data.labels], [float(one.label) for one in said]
         return {"spearman": scores.spearman(wanted, given), "pearson": scores.pearson(wanted, given)}
 
-    def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
-        return False
-
     def facts(self) -> dict[str, Any]:
         return {"pairs": self.texts.pairs}
 

@@ -20,6 +20,7 @@ from polyseme.adapt.frozen import reading_digest
 from polyseme.adapt.kinds import check_task
 from polyseme.adapt.settings import Settings, settings
 from polyseme.encoders import Pretrained
+from polyseme.errors import Mistake
 from polyseme.files import clear_leftovers, damage, locked, sha256, write_file
 from polyseme.formats import load
 from polyseme.tasks.pictures import can_draw, confusion_picture
@@ -63,6 +64,8 @@ class FitRun:
         """Fit and measure; the scores by what they were measured on. What is fitted already is only measured."""
         check_task(self.task)
         values = settings(**{name: value for name, value in self.chosen.items() if value is not None})
+        if values.tune == "frozen" and values.rate is not None:
+            raise Mistake(f"rate={values.rate:g} is the encoder's, which stays frozen. Set head_rate, or tune it.")
         refuse_strangers(self.out)
         data = self._data(self.data, tell)
         valid = self._data(self.valid, tell) if self.valid else None

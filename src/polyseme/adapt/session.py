@@ -83,7 +83,7 @@ class Session:
             measured = self._measure(now) if ends_epoch else None
             if log and measured:
                 log.add({"step": now.step, "loss": now.loss, "rate": now.rate, **measured})
-            if folder and (ends_epoch or time.monotonic() - saved > _SAVE_EVERY):
+            if folder and time.monotonic() - saved > _SAVE_EVERY:
                 saved = time.monotonic()
                 facts = {"best": self.best, "n_worse": self.n_worse}
                 resume.save(folder, self.module, optimizer, now, facts, self.best_weights)

@@ -53,6 +53,7 @@ class Store:
                 os.utime(place / _META)
             return found
         self._make_room(shape.n_bytes)
+        shutil.rmtree(place, ignore_errors=True)  # it is damaged, if it is there
         tell(f"{_size(shape.n_bytes)} of the encoder's layers will be kept in {place}")
         with ExitStack() as until_moved, new_folder(place, force=True) as temporary:
             until_moved.enter_context(_held(temporary))
@@ -81,7 +82,15 @@ class Store:
         for meta in sorted(self.folder.glob(f"[!.]*/{_META}"), key=_used, reverse=True):
             kept += _n_bytes(meta.parent)
             if kept > self.bound:
-                shutil.rmtree(meta.parent, ignore_errors=True)
+                _remove(meta.parent)
+
+
+def _remove(place: Path) -> None:
+    """In one step, so that a kill leaves either all of it or what the next run clears away."""
+    gone = place.with_name(f".{place.name}.gone")
+    with suppress(OSError):  # another process was faster
+        place.replace(gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def default_store() -> Store:

@@ -37,6 +37,7 @@ def run(
     from polyseme.cli.live import Live
     from polyseme.comparison.compare import comparison
     from polyseme.comparison.plan import Axes
+    from polyseme.errors import Mistake
     from polyseme.tasks.reading import Columns
     from polyseme.train.changes import change
 
@@ -54,6 +55,8 @@ def run(
         for cell, line in asked.steps(live.tell):
             live.done(cell, line)
         table = asked.table()
+    if not table.rows:
+        raise Mistake("No fit came to its end. What went wrong with each stands above.")
     if as_json:
         facts = {"out": str(out), "report": str(table.report), "score": table.score, "said": table.said}
         print(json.dumps({**facts, "rows": [row.facts() for row in table.rows]}))

@@ -70,7 +70,7 @@ class Live:
         now, before = time.monotonic(), len(self._lines)
         self._lines[cell.id] = line
         self._seconds[cell.id], self._last = now - self._last, now
-        if self._shown is None:
+        if self._shown is None or "error" in line:
             result = line.get("error") or f"{self._asked.measure.name} {line['scores'][self._asked.measure.name]:.4f}"
             place = f"{before + 1}/{len(self._asked.plan.cells)}"
             self.say(f"{place} · {cell.way} · {cell.n_labels:,} labels · seed {cell.seed}: {result} · {self._left()}")

@@ -53,6 +53,8 @@ def _pretrain(name: str, changes: list[str], out: Path, **options: Any) -> None:
 
         def tell(report: Report) -> None:
             stages.show(report.stage, report.done, report.total, report.note)
+            if report.said:
+                stages.say(report.said)
             if report.metrics:
                 shown = " · ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in report.metrics.items())
                 stages.say(f"step {report.done:,.0f}: {shown}")

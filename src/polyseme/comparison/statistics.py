@@ -38,15 +38,15 @@ def enough(n_rows: int) -> int:
 def draws(points: Numbers, resampled: Numbers, seed: int = 0) -> Numbers:
     """(resamples,) where the mean score over all seeds and all examples may lie, given the few that were seen.
 
-    `points` is (seeds,) and `resampled` (seeds, resamples). Examples are resampled, and what the score loses by that is
-    added, not taken off again (the basic bootstrap): macro F1 falls with each class that a resample lacks, as it fell
-    when the test set was drawn. Seeds are not resampled: three of them, drawn again and again, never leave the range of
-    the three, which holds the mean of all seeds 75 times in 100. Their part is Student's instead. It holds already what
-    seeds differ by since each errs on examples of its own; that is taken off the part of the examples, so that it does
-    not count twice.
+    `points` is (seeds,) and `resampled` (seeds, resamples). Examples are resampled, and what the score loses by that on
+    the average is added twice: macro F1 falls with each class that a resample lacks, as it fell when the test set was
+    drawn. The draws' own shape stays: near 1 a score has more room below it than above. Seeds are not resampled: three
+    of them, drawn again and again, never leave the range of the three, which holds the mean of all seeds 75 times in
+    100. Their part is Student's instead. It holds already what seeds differ by since each errs on examples of its own;
+    that is taken off the part of the examples, so that it does not count twice.
     """
     again, n_seeds = resampled.mean(0), len(points)
-    centre = np.asarray(2 * points.mean() - again, np.float64)
+    centre = np.asarray(again + 2 * (points.mean() - again.mean()), np.float64)
     if n_seeds == 1:
         return centre
     own = float((resampled - again).var(1).sum()) / (n_seeds - 1) / n_seeds

@@ -29,10 +29,15 @@ def text_table(rows: Sequence[Row], score: str) -> str:
 def row_cells(row: Row) -> list[str]:
     """One row as people read it, in the order of HEADINGS."""
     return [
-        f"{row.n_labels:,}", str(row.rank), name(row.way), str(row.way.layers), row.way.tune, f"{row.score:.4f}",
+        f"{row.n_labels:,}", str(row.rank), name(row.way) + failed(row), str(row.way.layers), row.way.tune,
+        f"{row.score:.4f}",
         f"{row.low:.3f}–{row.high:.3f}", "best" if row.rank == 1 else p(row.p_best), p(row.p_static),
         count(row.parameters), seconds(row), size(row.peak_bytes), count(row.words_per_second),
     ]  # fmt: skip
+
+
+def failed(row: Row) -> str:
+    return f" ({row.n_failed} failed)" if row.n_failed else ""
 
 
 def name(way: Way) -> str:

@@ -14,8 +14,9 @@ from polyseme.errors import Mistake
 from polyseme.layers import dropout
 from polyseme.layers.packed_lstm import PackedLstm, steps_of
 from polyseme.layers.start import table
-from polyseme.text.marked import MarkedWords, turned, turned_positions
-from polyseme.types import Batch, Encoding, State
+from polyseme.layers.time_major import sequences_of
+from polyseme.text.marked import MarkedWords, turned
+from polyseme.types import Batch, Encoding, State, mirrored
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
 Size = Annotated[int, Field(gt=0)]
@@ -120,8 +121,9 @@ class TiedDecoder(nn.Module):
     def drop(self, encoding: Encoding) -> Tensor:
         """The top layer behind the output dropout: what forward() reads, and what AR penalises."""
         top, n_sequences = encoding.layers[-1], len(encoding.offsets) - 1
-        sequences = torch.arange(n_sequences, device=top.device).repeat_interleave(encoding.offsets.diff())
-        return dropout.variational(top, sequences, n_sequences, self.config.rates.output, self.training)
+        return dropout.variational(
+            top, sequences_of(encoding.offsets), n_sequences, self.config.rates.output, self.training
+        )
 
     def forward(self, vectors: Tensor, encoder: AwdLstmEncoder) -> Tensor:
         """(rows, words) logits; the weight is the encoder's, given here so that it has one owner."""
@@ -156,7 +158,7 @@ class BidirectionalAwdLstm(Encoder):
         ahead, back = (None, None) if state is None else (state[:n_tensors], state[n_tensors:])
         forwards = self.forward_model.run(batch, ahead, rates)
         backwards = self.backward_model.run(turned(batch), back, rates)
-        again = turned_positions(batch.offsets)
+        again = mirrored(batch.offsets)
         pairs = zip(forwards.layers, backwards.layers, strict=True)
         layers = tuple(torch.cat([one, other.index_select(0, again)], 1) for one, other in pairs)
         return Encoding(layers, batch.offsets, (*(forwards.state or ()), *(backwards.state or ())))

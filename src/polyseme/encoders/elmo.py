@@ -16,6 +16,7 @@ from polyseme.layers.char_cnn import Activation, CharCnn
 from polyseme.layers.lstm import LstmState, ProjectedLstm
 from polyseme.layers.products import Precision
 from polyseme.layers.softmax import Softmax
+from polyseme.layers.time_major import TimeMajor
 from polyseme.text.characters import N_CHARACTERS, PAD, CharacterTokenizer
 from polyseme.types import Batch, Encoding, State
 
@@ -95,12 +96,13 @@ class ElmoEncoder(Encoder):
         """All layers; `state` is as in Encoding.state: forward (output, memory) a layer, then backward, a row each
         a sequence of the batch; None means zeros."""
         assert batch.spellings is not None, "this batch comes from another family's tokenizer"
-        words = word_vectors(self.words, batch.spellings)[batch.ids]  # (positions, width)
+        words = F.embedding(batch.ids, word_vectors(self.words, batch.spellings))  # (positions, width)
+        orders = TimeMajor.of(batch.offsets), TimeMajor.of(batch.offsets, reverse=True)
         before, after = self._by_direction(state, batch.n_sequences), []
         ahead = back = words
         layers = [torch.cat([words, words], 1)]
         for layer, states in zip(self.layers, before, strict=True):
-            ahead, back, new = layer(ahead, back, batch.offsets, states, self.precision)
+            ahead, back, new = layer(ahead, back, orders, states, self.precision)
             layers.append(torch.cat([ahead, back], 1))
             after.append(new)
         flat = tuple(part for direction in (0, 1) for states in after for part in states[direction])
@@ -135,13 +137,13 @@ class BiLstm(nn.Module):
         self,
         ahead: Tensor,
         back: Tensor,
-        offsets: Tensor,
+        orders: tuple[TimeMajor, TimeMajor],
         states: tuple[LstmState | None, LstmState | None],
         precision: Precision,
     ) -> tuple[Tensor, Tensor, tuple[LstmState, LstmState]]:
         ahead_in, back_in = (F.dropout(rows, self.dropout, self.training) for rows in (ahead, back))
-        ahead_out, ahead_state = self.ahead(ahead_in, offsets, states[0], reverse=False, precision=precision)
-        back_out, back_state = self.back(back_in, offsets, states[1], reverse=True, precision=precision)
+        ahead_out, ahead_state = self.ahead(ahead_in, orders[0], states[0], precision)
+        back_out, back_state = self.back(back_in, orders[1], states[1], precision)
         if self.skip:  # the state is the value before this
             ahead_out, back_out = ahead_out + ahead, back_out + back
         return ahead_out, back_out, (ahead_state, back_state)

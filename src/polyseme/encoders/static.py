@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import nn
+from torch.nn import functional as F
 
 from polyseme.encoders.encoder import Encoder, Family
 from polyseme.layers import start
@@ -42,7 +43,7 @@ class StaticEncoder(Encoder):
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
         assert batch.spellings is not None
         vectors = self.table(batch.spellings.values, batch.spellings.offsets)  # (distinct words, width)
-        return Encoding((vectors[batch.ids],), batch.offsets)
+        return Encoding((F.embedding(batch.ids, vectors),), batch.offsets)
 
 
 def _n_rows(tokenizer: BagTokenizer, config: StaticConfig) -> tuple[int, int]:

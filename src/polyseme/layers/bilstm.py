@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from polyseme.layers.dropout import variational
 from polyseme.layers.packed_lstm import PackedLstm, steps_of
-from polyseme.layers.time_major import mirrored, sequences_of
+from polyseme.layers.time_major import sequences_of
+from polyseme.types import mirrored
 
 
 class BothWays(NamedTuple):

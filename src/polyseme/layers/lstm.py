@@ -37,21 +37,15 @@ class ProjectedLstm(nn.Module):
     def forward(
         self,
         rows: Tensor,
-        offsets: Tensor,
+        order: TimeMajor,
         state: LstmState | None = None,
-        reverse: bool = False,
         precision: Precision = "float32",
     ) -> tuple[Tensor, LstmState]:
-        """(positions, width) outputs, and the state of each sequence after its last position.
-
-        With `reverse` each sequence is read from its own end, and its last position is the first one.
-        """
-        order = TimeMajor.of(offsets, reverse)
-        hidden, memory = self._first(rows, len(offsets) - 1) if state is None else state
+        """(positions, width) outputs, and the state of each sequence after the last position in this order."""
+        hidden, memory = self._first(rows, len(order.sequences)) if state is None else state
         run = self._unroll if torch.is_grad_enabled() else _Step(self, precision).run
         outputs, hidden, memory = run(rows[order.rows], order.sizes, hidden[order.sequences], memory[order.sequences])
-        back, sequences = order.rows.argsort(), order.sequences.argsort()
-        return outputs[back], (hidden[sequences], memory[sequences])
+        return outputs[order.places], (hidden[order.ranks], memory[order.ranks])
 
     def unrolled(self, inputs: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Rows of one length, (steps, rows, width), with fast gradients: outputs, and the state after the last step,

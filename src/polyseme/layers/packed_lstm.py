@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.layers.dropout import dropped_weight, variational, variational_block
+from polyseme.layers.time_major import TimeMajor
 from polyseme.layers.unroll import Kind, unroll
 
 _KIND = Kind("ifjo")
@@ -42,12 +43,7 @@ def steps_of(offsets: Tensor) -> Steps:
     lengths, n_sequences = offsets.diff(), len(offsets) - 1
     if n_sequences == 0 or int(lengths.min()) == int(lengths.max()):
         return EvenSteps(n_sequences)
-    ranked = lengths.argsort(descending=True, stable=True)
-    sequence = torch.arange(n_sequences, device=offsets.device).repeat_interleave(lengths)  # (rows,)
-    step = torch.arange(len(sequence), device=offsets.device) - offsets[sequence]  # (rows,)
-    rows = (step * n_sequences + ranked.argsort()[sequence]).argsort()
-    n_running = torch.bincount(step).cpu()  # where torch wants it, whatever the device
-    return UnevenSteps(n_running, rows, rows.argsort(), sequence[rows], ranked, ranked.argsort())
+    return UnevenSteps(TimeMajor.of(offsets))
 
 
 @dataclass(frozen=True)
@@ -76,50 +72,31 @@ class EvenSteps:
 
 @dataclass(frozen=True)
 class UnevenSteps:
-    """Others are read step by step, longest first: every first position, every second one, … as sequences end."""
+    """Others are read step by step: every first position, every second one, … as sequences end."""
 
-    n_running: Tensor  # (longest,) how many sequences there are still at each step
-    rows: Tensor  # (rows,) the packed row read at each place
-    places: Tensor  # (rows,) the place at which each packed row is read
-    sequences: Tensor  # (rows,) the sequence read at each place
-    ranked: Tensor  # (sequences,) longest first
-    ranks: Tensor  # (sequences,) the place of each in `ranked`
+    order: TimeMajor
 
     @property
     def n_sequences(self) -> int:
-        return len(self.ranked)
+        return len(self.order.sequences)
 
     def arrange(self, rows: Tensor) -> Tensor:
-        return rows.index_select(0, self.rows)
+        return rows.index_select(0, self.order.rows)
 
     def restore(self, vectors: Tensor) -> Tensor:
-        return vectors.index_select(0, self.places)
+        return vectors.index_select(0, self.order.places)
 
     def drop(self, vectors: Tensor, p: float, training: bool) -> Tensor:
-        return variational(vectors, self.sequences, self.n_sequences, p, training)
+        return variational(vectors, self.order.owners, self.n_sequences, p, training)
 
     def run(
         self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        run = self._by_hand if vectors.device.type == "cpu" else self._by_torch
-        out, hidden, cell = run(vectors, hidden[self.ranked], cell[self.ranked], weights)
-        return out, hidden[self.ranks], cell[self.ranks]
-
-    def _by_hand(
-        self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
-    ) -> tuple[Tensor, Tensor, Tensor]:
         weight_input, weight_hidden, bias_input, bias_hidden = weights
-        sizes, bias = self.n_running.tolist(), bias_input + bias_hidden
-        return unroll(vectors, sizes, hidden, cell, weight_input, weight_hidden, bias, None, _KIND)
-
-    def _by_torch(
-        self, vectors: Tensor, hidden: Tensor, cell: Tensor, weights: list[Tensor]
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """With cudnn, which has no loop of cells; an empty sequence keeps the state it came with."""
-        n, learns = int(self.n_running[0]), torch.is_grad_enabled()
-        start = (hidden[:n].unsqueeze(0), cell[:n].unsqueeze(0))
-        out, after, cell_after = torch.lstm(vectors, self.n_running, start, weights, True, 1, 0.0, learns, False)
-        return out, torch.cat([after[0], hidden[n:]]), torch.cat([cell_after[0], cell[n:]])
+        order, bias = self.order, bias_input + bias_hidden
+        state = hidden[order.sequences], cell[order.sequences]
+        out, hidden, cell = unroll(vectors, order.sizes, *state, weight_input, weight_hidden, bias, None, _KIND)
+        return out, hidden[order.ranks], cell[order.ranks]
 
 
 Steps: TypeAlias = EvenSteps | UnevenSteps

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from polyseme.layers.time_major import TimeMajor, mirrored, sequences_of
+from polyseme.layers.time_major import TimeMajor, sequences_of
+from polyseme.types import mirrored
 
 
 def log_partition(scores: Tensor, offsets: Tensor, follow: Tensor, start: Tensor, end: Tensor) -> Tensor:

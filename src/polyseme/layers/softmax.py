@@ -1,7 +1,10 @@
 """Which word of a large vocabulary comes next: the full softmax, and a sampled one that is cheap to train."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,10 +14,11 @@ from torch import Tensor, nn
 from polyseme.layers.start import normal_
 
 _ROWS = 256  # whose logits stay in memory at once
+_LOGITS = 1 << 25  # and of a very large vocabulary, so many, when no gradients are asked for
 
 
 class Softmax(nn.Module):
-    """A weight and a bias a word. Its words must be sorted by falling frequency for the sampled loss to be fair."""
+    """A weight and a bias a word."""
 
     def __init__(self, width: int, n_words: int) -> None:
         super().__init__()
@@ -30,9 +34,26 @@ class Softmax(nn.Module):
         """The mean negative log-likelihood of the targets under the full softmax."""
         return full_loss(vectors, self.weight, self.bias, targets)
 
-    def sampled_loss(self, vectors: Tensor, targets: Tensor, n_samples: int) -> Tensor:
+    def sampled_loss(self, vectors: Tensor, targets: Tensor, n_samples: int, ranking: Ranking | None = None) -> Tensor:
         """The same against a few words."""
-        return sampled_loss(vectors, self.weight, self.bias, targets, n_samples)
+        return sampled_loss(vectors, self.weight, self.bias, targets, n_samples, ranking)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Words by falling frequency in the text that is learned from."""
+
+    words: Tensor  # (words,) the one of each rank
+    ranks: Tensor  # (words,) the rank of each one
+
+    @classmethod
+    def of(cls, counts: Tensor) -> Ranking:
+        """
+        >>> Ranking.of(torch.tensor([5, 0, 7])).ranks.tolist()
+        [1, 2, 0]
+        """
+        words = counts.argsort(descending=True, stable=True)
+        return cls(words, words.argsort())
 
 
 def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
@@ -43,14 +64,20 @@ def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) ->
     return loss
 
 
-def sampled_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, n_samples: int) -> Tensor:
+def sampled_loss(
+    vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, n_samples: int, ranking: Ranking | None = None
+) -> Tensor:
     """The same against a few words drawn log-uniformly (Jean et al. 2015): for training only, it is no perplexity.
 
     As in TensorFlow's sampled_softmax_loss: distinct samples, shared by all positions, logits corrected by the
-    logarithm of how often each word was to be expected, a sample that is the target itself left out.
+    logarithm of how often each word was to be expected, a sample that is the target itself left out. Without a
+    ranking, words stand by falling frequency.
     """
     samples, tries = log_uniform_samples(len(weight), n_samples)
-    likely = log_expected(torch.cat([targets, samples]), len(weight), tries)
+    ranks = torch.cat([targets if ranking is None else ranking.ranks[targets], samples])
+    likely = log_expected(ranks, len(weight), tries)
+    if ranking is not None:
+        samples = ranking.words[samples]
     loss: Tensor = _SampledLoss.apply(  # type: ignore[no-untyped-call]
         vectors, weight, bias, targets, samples, likely
     )
@@ -59,7 +86,9 @@ def sampled_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor,
 
 def losses(logits: Callable[[Tensor], Tensor], vectors: Tensor, targets: Tensor) -> Tensor:
     """(rows,): each target's negative log-likelihood, some rows at a time, so that few logits are in memory at once."""
-    parts = zip(torch.split(vectors, _ROWS), torch.split(targets, _ROWS), strict=True)
+    first = logits(vectors[:1])
+    n_rows = max(1, min(_ROWS, _LOGITS // first.shape[1]))
+    parts = zip(torch.split(vectors, n_rows), torch.split(targets, n_rows), strict=True)
     return torch.cat([F.cross_entropy(logits(rows), wanted, reduction="none") for rows, wanted in parts])
 
 

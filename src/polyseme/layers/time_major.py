@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ class TimeMajor:
     rows: Tensor  # (rows,) where the rows of one step after another stand
     sizes: list[int]  # how many sequences reach each step: never rising
     sequences: Tensor  # (sequences,) longest first
+    owners: Tensor  # (rows,) the sequence that each of those rows belongs to
 
     @classmethod
     def of(cls, offsets: Tensor, reverse: bool = False) -> TimeMajor:
@@ -30,8 +32,18 @@ class TimeMajor:
         steps = torch.arange(len(sizes), device=offsets.device).repeat_interleave(sizes)
         begins = (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
         ranks = torch.arange(len(steps), device=offsets.device) - begins
-        first = offsets[1:] - 1 if reverse else offsets[:-1]
-        return cls(first[sequences][ranks] + (-steps if reverse else steps), sizes.tolist(), sequences)
+        first, owners = offsets[1:] - 1 if reverse else offsets[:-1], sequences[ranks]
+        return cls(first[owners] + (-steps if reverse else steps), sizes.tolist(), sequences, owners)
+
+    @cached_property
+    def places(self) -> Tensor:
+        """(rows,) when each row is read."""
+        return self.rows.argsort()
+
+    @cached_property
+    def ranks(self) -> Tensor:
+        """(sequences,) how many are longer than each."""
+        return self.sequences.argsort()
 
 
 def sequences_of(offsets: Tensor) -> Tensor:
@@ -41,13 +53,3 @@ def sequences_of(offsets: Tensor) -> Tensor:
     [0, 0, 2]
     """
     return torch.arange(len(offsets) - 1, device=offsets.device).repeat_interleave(offsets.diff())
-
-
-def mirrored(offsets: Tensor) -> Tensor:
-    """(rows,) the row that takes each row's place when every sequence is read from its end; its own inverse.
-
-    >>> mirrored(torch.tensor([0, 3, 3, 5])).tolist()
-    [2, 1, 0, 4, 3]
-    """
-    ends = (offsets[:-1] + offsets[1:] - 1).repeat_interleave(offsets.diff())
-    return ends - torch.arange(len(ends), device=offsets.device)

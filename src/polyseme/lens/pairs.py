@@ -13,7 +13,7 @@ from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.lens.in_context import Tell, silent
 from polyseme.lens.score import score
-from polyseme.tasks.intervals import Z, share
+from polyseme.tasks.intervals import share
 from polyseme.tasks.minimal_pairs import MinimalPair
 from polyseme.text.order import seed_for
 
@@ -93,8 +93,7 @@ def _likelier(good: NDArray[np.float64], bad: NDArray[np.float64]) -> NDArray[np
 def _all(found: list[Paradigm]) -> Paradigm:
     """The mean over paradigms; its interval is that of the pairs, the paradigms taken as they are."""
     n, accuracy = sum(one.n for one in found), float(np.mean([one.accuracy for one in found]))
-    variance = sum(one.accuracy * (1 - one.accuracy) / one.n for one in found) / len(found) ** 2
-    spread = Z * variance**0.5
+    spread = sum((one.high - one.low) ** 2 / 4 for one in found) ** 0.5 / len(found)
     ways = {way: float(np.mean([one.ways[way] for one in found])) for way in found[0].ways}
     unknown = float(np.mean([one.unknown for one in found]))
     return Paradigm(ALL, accuracy, max(0.0, accuracy - spread), min(1.0, accuracy + spread), n, ways, unknown)

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.awd_lstm import AwdLstmEncoder, TiedDecoder
 from polyseme.encoders.awd_pair import pair
-from polyseme.layers.softmax import full_loss, sampled_loss
+from polyseme.layers.softmax import Ranking, full_loss, losses, sampled_loss
 from polyseme.pretrain.measuring import perplexity, steps_between
 from polyseme.pretrain.recipes import AwdRecipe
 from polyseme.pretrain.state import forgotten
@@ -58,9 +57,11 @@ class AwdObjective:
     """
 
     def __init__(
-        self, recipe: AwdRecipe, directions: Sequence[Direction], words: tuple[str, ...], facts: dict[str, Any]
-    ) -> None:
+        self, recipe: AwdRecipe, directions: Sequence[Direction], words: tuple[str, ...], ranking: Ranking,
+        facts: dict[str, Any],
+    ) -> None:  # fmt: skip
         self.recipe, self.directions, self.words, self.facts = recipe, tuple(directions), words, facts
+        self.ranking = ranking
         self.module = nn.ModuleList(one.model for one in directions).train()
         self.steps_an_epoch = directions[0].text.steps_an_epoch
         self.n_steps = recipe.steps or recipe.epochs * self.steps_an_epoch
@@ -115,7 +116,7 @@ class AwdObjective:
         targets = torch.from_numpy(window.targets).flatten()
         weight, bias, n_samples = one.model.encoder.embedding.weight, one.model.decoder.bias, self.recipe.n_samples
         if self.recipe.loss == "sampled" and n_samples < len(weight):
-            loss = sampled_loss(dropped, weight, bias, targets, n_samples)
+            loss = sampled_loss(dropped, weight, bias, targets, n_samples, self.ranking)
         else:
             loss = full_loss(dropped, weight, bias, targets)
         steadiness = temporal_penalty(raw.view(*window.inputs.shape, -1))
@@ -143,12 +144,14 @@ def _mean_nll(one: Direction) -> float:
     """Of a piece of the text held out, with the state carried on from window to window."""
     total, n_places = 0.0, 0
     state: State | None = None
+    encoder, decoder = one.model.encoder, one.model.decoder
     for step in range(one.held_out.n_steps):
         window = one.held_out.window(step)
         encoding, state = one.model(window, state)
         real = torch.from_numpy(window.real).flatten()
-        logits = one.model.decoder(encoding.layers[-1][real], one.model.encoder)
-        total += F.cross_entropy(logits, torch.from_numpy(window.targets).flatten()[real], reduction="sum").item()
+        targets = torch.from_numpy(window.targets).flatten()[real]
+        found = losses(lambda rows: decoder(rows, encoder), encoding.layers[-1][real], targets)
+        total += found.double().sum().item()
         n_places += int(real.sum())
     return total / n_places
 

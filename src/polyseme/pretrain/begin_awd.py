@@ -9,6 +9,7 @@ from polyseme.encoders.awd_lstm import AwdLstmEncoder, BidirectionalAwdLstm, Tie
 from polyseme.encoders.awd_pair import apart
 from polyseme.encoders.awd_vocabulary import with_vocabulary
 from polyseme.errors import Mistake
+from polyseme.layers.softmax import Ranking
 from polyseme.pretrain import corpus as corpora
 from polyseme.pretrain.awd import AwdObjective, Direction, LanguageModel
 from polyseme.pretrain.job import Job
@@ -31,7 +32,8 @@ def begin(recipe: AwdRecipe, job: Job) -> AwdObjective:
             f"The text has {len(text.train.ids):,} pieces, too few for {recipe.rows} rows of {recipe.bptt}. "
             "Give more text, or fewer rows with --set rows=…"
         )
-    return AwdObjective(recipe, directions, text.words, corpus.facts)
+    ranking = Ranking.of(torch.from_numpy(corpora.counted(text.train.ids, len(text.words))))
+    return AwdObjective(recipe, directions, text.words, ranking, corpus.facts)
 
 
 def _known(init: Pretrained, recipe: AwdRecipe) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from polyseme.encoders.bert_growth import completed, with_rows
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.errors import Mistake, listed
 from polyseme.pretrain.bert import BertObjective, Text
+from polyseme.pretrain.corpus import counted
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.masked_lm import MaskedLm
 from polyseme.pretrain.masking import n_wanted
@@ -29,7 +30,6 @@ from polyseme.text.wordpiece import WordPiece
 from polyseme.train.report import Report
 
 _MOST_EVALUATED = 400  # sequences of the text held out
-_COUNTED = 1 << 22  # pieces at once
 _LONG, _HELD_OUT = 1, 2  # what else than short sequences is drawn from a seed
 
 
@@ -41,8 +41,9 @@ def begin(recipe: BertRecipe, job: Job) -> BertObjective:
     if job.init is None:
         _expect_frequencies(heads, corpus.train.ids)
         _expect_neighbours(encoder)
-    tokenizer = corpus.tokenizer.with_window(max(corpus.tokenizer.window, _longest(recipe)))
     text, n_steps = _text(recipe, corpus)
+    longest, known = text.phases.longest, 0 if job.init is None else corpus.tokenizer.window
+    tokenizer = corpus.tokenizer.with_window(max(longest, known))
     facts = corpus.facts
     if absent:
         job.tell(Report("Beginning", 1, 1, f"made new: {listed(absent)}"))
@@ -56,9 +57,9 @@ def _check(recipe: BertRecipe, job: Job) -> None:
         raise Mistake(f"masked={recipe.masked} and random={recipe.random} are parts of one whole; together at most 1.")
     if recipe.corrupt is None and recipe.corrupt_end is not None:
         raise Mistake(f"corrupt_end={recipe.corrupt_end} is where corrupt goes to. Set corrupt too.")
-    if recipe.positions < _longest(recipe):
+    if recipe.positions < recipe.longest:
         raise Mistake(
-            f"positions={recipe.positions} a step are less than one sequence of {_longest(recipe)}. Raise positions."
+            f"positions={recipe.positions} a step are less than one sequence of {recipe.longest}. Raise positions."
         )
     if recipe.domain_words and job.init is None:
         raise Mistake("domain_words are added to the vocabulary of a model that is gone on from. Give it with --init.")
@@ -70,7 +71,7 @@ def _check(recipe: BertRecipe, job: Job) -> None:
 
 def _check_length(recipe: BertRecipe, config: BaseModel) -> None:
     assert isinstance(config, BertConfig)
-    longest, n_places = _longest(recipe), config.max_position_embeddings
+    longest, n_places = recipe.longest, config.max_position_embeddings
     if longest > n_places:
         raise Mistake(
             f"Sequences of {longest} positions are asked for; this encoder has {n_places}. Lower length or long_length."
@@ -79,16 +80,12 @@ def _check_length(recipe: BertRecipe, config: BaseModel) -> None:
 
 def _check_predictions(recipe: BertRecipe) -> None:
     """A cap undoes a higher rate without a word, so it is not applied but refused."""
-    most = int(n_wanted(np.array([_longest(recipe)]), max(recipe.predict, recipe.predict_end or 0))[0])
+    most = int(n_wanted(np.array([recipe.longest]), max(recipe.predict, recipe.predict_end or 0))[0])
     if recipe.max_predictions is not None and recipe.max_predictions < most:
         raise Mistake(
-            f"max_predictions={recipe.max_predictions} would undo the rate: of {_longest(recipe)} positions {most} are "
+            f"max_predictions={recipe.max_predictions} would undo the rate: of {recipe.longest} positions {most} are "
             f"predicted. Raise it to {most}, or leave it out."
         )
-
-
-def _longest(recipe: BertRecipe) -> int:
-    return max(recipe.length, recipe.long_length or 0)
 
 
 def _tokenizer(recipe: BertRecipe, job: Job) -> WordPiece:
@@ -120,13 +117,11 @@ def _model(recipe: BertRecipe, tokenizer: WordPiece, job: Job) -> tuple[BertEnco
     return encoder, heads, absent
 
 
-def _expect_frequencies(heads: BertHeads, ids: NDArray[np.integer]) -> None:
+def _expect_frequencies(heads: BertHeads, ids: NDArray[np.uint32]) -> None:
     """Let a new model begin with each piece's share of the text: learning that takes hundreds of steps, in which
     all rows come to be alike."""
     assert heads.masked is not None
-    counts = np.ones(len(heads.masked.bias))
-    for first in range(0, len(ids), _COUNTED):
-        counts += np.bincount(ids[first : first + _COUNTED] & ~BEGINS, minlength=len(counts))
+    counts = 1 + counted(ids, len(heads.masked.bias), BEGINS)
     with torch.no_grad():
         heads.masked.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
@@ -149,10 +144,10 @@ def _text(recipe: BertRecipe, corpus: PieceCorpus) -> tuple[Text, int]:
     """What is read, and in how many steps."""
     short = _turns(recipe, corpus.train, recipe.length, recipe.seed)
     n_steps = recipe.steps or recipe.epochs * short.steps_an_epoch
-    n_long = round(n_steps * recipe.long_part) if _longest(recipe) > recipe.length else 0
+    n_long = round(n_steps * recipe.long_part) if recipe.longest > recipe.length else 0
     long = None
     if n_long:
-        long = _turns(recipe, corpus.train, _longest(recipe), seed_for(recipe.seed, _LONG))
+        long = _turns(recipe, corpus.train, recipe.longest, seed_for(recipe.seed, _LONG))
         _ = long.steps_an_epoch  # too little text for it is told now, not after most of the steps
     sequences = _held_out(recipe, corpus.valid)
     phases = Phases(short, long, n_steps - n_long)
@@ -166,5 +161,5 @@ def _turns(recipe: BertRecipe, text: Pieces, length: int, seed: int) -> Turns:
 
 def _held_out(recipe: BertRecipe, text: Pieces) -> Sequences:
     """The same few sequences, from all over the text, whatever the seed of the run, as long as it will ever read."""
-    found = _turns(recipe, text, _longest(recipe), _HELD_OUT).epoch(0)
+    found = _turns(recipe, text, recipe.longest, _HELD_OUT).epoch(0)
     return found[shuffled(np.arange(min(len(found), _MOST_EVALUATED)), len(found), _HELD_OUT, 0)]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.elmo import BiLstm, ElmoConfig, ElmoEncoder
 from polyseme.errors import Mistake
-from polyseme.layers.softmax import Softmax
+from polyseme.layers.softmax import Ranking, Softmax
 from polyseme.pretrain.corpus import Corpus, Sentences, prepare
 from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text, WordTypes
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import VALID_UNROLL, Rows, n_valid_rows
 from polyseme.text.characters import MARKERS, CharacterTokenizer
+from polyseme.text.shards import Shards
 from polyseme.text.vocab import Vocabulary
 
 
@@ -34,9 +36,17 @@ def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
             "Give more text, or fewer rows with --set rows=…"
         )
     words = WordTypes(text.train.types, tokenizer)
+    ranking = _ranking(text.shards, words, len(softmax.weight))
     others = words if text.valid.types is text.train.types else WordTypes(text.valid.types, tokenizer)
     model = BiLm(encoder, softmax).train()
-    return ElmoObjective(recipe, model, tokenizer, Text(rows, words), Text(held_out, others), text.facts)
+    return ElmoObjective(recipe, model, tokenizer, Text(rows, words), Text(held_out, others), ranking, text.facts)
+
+
+def _ranking(shards: Shards, words: WordTypes, n_words: int) -> Ranking:
+    """What is predicted by its frequency in this text: a model that is gone on from has the order of another one."""
+    n_sentences = torch.tensor([shards.meta.n_sentences] * 2)  # where one ends the next begins
+    counts = torch.cat([n_sentences, torch.from_numpy(np.array(shards.counts))])
+    return Ranking.of(torch.zeros(n_words, dtype=torch.long).index_add_(0, words.number, counts))
 
 
 def _with_dropout(encoder: Encoder, dropout: float) -> ElmoEncoder:
@@ -56,7 +66,6 @@ def _output(
     if init is not None and isinstance(init.lm, Softmax) and isinstance(init.tokenizer, CharacterTokenizer):
         return init.tokenizer, init.lm
     vocabulary = Vocabulary.from_shards(text.shards, recipe.n_words, special=MARKERS, unknown=MARKERS[2])
-    vocabulary.check_order()  # the sampled softmax draws frequent words by their place
     tokenizer = CharacterTokenizer(config.max_characters, vocabulary.words)
     return tokenizer, Softmax(config.width, len(vocabulary))
 

@@ -18,8 +18,12 @@ from polyseme.text.corpus import find
 from polyseme.text.piece_shards import PieceShards
 from polyseme.text.shards import Shards
 from polyseme.text.spellings import Types
+from polyseme.train.report import Report
 
 _PART_HELD_OUT, _MOST_HELD_OUT = 0.01, 100_000  # of the documents; words
+
+_COUNTED = 1 << 22  # words at once
+_NO_FLAGS = np.uint32(0)
 
 Built = TypeVar("Built", Shards, PieceShards)
 
@@ -64,13 +68,19 @@ def read(job: Job, paths: Sequence[str], name: str) -> Shards:
     def build() -> Shards:
         return shards.build(paths, folder, split=split, field=field, errors=errors, on_progress=job.reading_on)
 
-    return found_or_built(job, paths, folder, shards.open, build)
+    found = found_or_built(job, paths, folder, shards.open, build)
+    if n := found.meta.n_unknown:
+        said = f"{n:,} of {found.meta.n_words:,} words are <unk>: {found.meta.n_types:,} others came before them."
+        job.tell(Report("Reading", 1, 1, said=said))
+    return found
 
 
 def recorded(found: Shards) -> dict[str, Any]:
     """What text there is, for the record."""
     meta = found.meta
-    return {"words": meta.n_words, "sentences": meta.n_sentences, "documents": meta.n_documents, "files": meta.sources}
+    parts = {"words": meta.n_words, "sentences": meta.n_sentences, "documents": meta.n_documents}
+    unknown = {"unknown_words": meta.n_unknown} if meta.n_unknown else {}
+    return {**parts, **unknown, "files": meta.sources}
 
 
 def found_or_built(
@@ -98,6 +108,14 @@ def refuse_shared(corpus: Sequence[str], valid: Sequence[str]) -> None:
         raise Mistake(
             f"--valid is to be held out, and {listed(map(str, shared))} is in the corpus too. Take it out of one."
         )
+
+
+def counted(ids: NDArray[np.uint32], n: int, flags: np.uint32 = _NO_FLAGS) -> NDArray[np.int64]:
+    """(n,) how often each number comes, whatever its flags, a part of the text at a time."""
+    counts, number = np.zeros(n, np.int64), ~flags
+    for first in range(0, len(ids), _COUNTED):
+        counts += np.bincount(ids[first : first + _COUNTED] & number, minlength=n)
+    return counts
 
 
 def first_held_out(sentences: NDArray[np.int64], documents: NDArray[np.int64], least: int = 1) -> int:

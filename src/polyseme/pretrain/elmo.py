@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import BiLstm, ElmoEncoder
-from polyseme.layers.softmax import Softmax
+from polyseme.layers.softmax import Ranking, Softmax, losses
 from polyseme.pretrain.measuring import perplexity, steps_between
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import Rows, Window
@@ -37,9 +37,8 @@ class BiLm(nn.Module):
         outputs, after = [], []
         for direction in (0, 1):
             begin = direction * len(state) // 2
-            output, new = self._one_direction(
-                words[places[direction]], direction, state[begin : begin + len(state) // 2]
-            )
+            vectors = F.embedding(places[direction], words)  # indexing adds up gradients in any order
+            output, new = self._one_direction(vectors, direction, state[begin : begin + len(state) // 2])
             outputs.append(output)
             after += new
         return torch.stack(outputs), tuple(after)
@@ -61,9 +60,9 @@ class ElmoObjective:
 
     def __init__(
         self, recipe: ElmoRecipe, model: BiLm, tokenizer: CharacterTokenizer, text: Text, held_out: Text,
-        facts: dict[str, Any],
+        ranking: Ranking, facts: dict[str, Any],
     ) -> None:  # fmt: skip
-        self.facts = facts
+        self.ranking, self.facts = ranking, facts
         self.recipe, self.module, self.tokenizer, self.text, self.held_out = recipe, model, tokenizer, text, held_out
         self.steps_an_epoch = text.rows.steps_an_epoch
         self.n_steps = recipe.steps or recipe.epochs * self.steps_an_epoch
@@ -76,7 +75,7 @@ class ElmoObjective:
         targets = self.text.targets(window).flatten()
         softmax, flat = self.module.softmax, vectors.flatten(0, 2)
         if self.recipe.loss == "sampled" and self.recipe.n_samples < len(softmax.weight):
-            return softmax.sampled_loss(flat, targets, self.recipe.n_samples), state
+            return softmax.sampled_loss(flat, targets, self.recipe.n_samples, self.ranking), state
         return softmax.loss(flat, targets), state
 
     def evaluate(self) -> dict[str, float]:
@@ -89,8 +88,8 @@ class ElmoObjective:
             real = torch.from_numpy(window.real)
             targets = self.held_out.targets(window)
             for direction in (0, 1):
-                logits = self.module.softmax(vectors[direction][real])
-                totals[direction] += F.cross_entropy(logits, targets[direction][real], reduction="sum").double()
+                found = losses(self.module.softmax, vectors[direction][real], targets[direction][real])
+                totals[direction] += found.double().sum()
             n_places += int(real.sum())
         forward, backward = (totals / n_places).tolist()
         return {

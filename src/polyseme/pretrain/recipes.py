@@ -140,6 +140,11 @@ class BertRecipe(NeuralRecipe):
     schedule: Literal["constant", "warm_up_linear"] = "warm_up_linear"
     warm_up: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.01
 
+    @property
+    def longest(self) -> int:
+        """Positions of the longest sequence."""
+        return max(self.length, self.long_length or 0) if self.long_part else self.length
+
 
 _SMALL_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 _TINY_FILTERS = ((1, 16), (2, 32), (3, 48), (4, 64), (5, 64), (6, 64))

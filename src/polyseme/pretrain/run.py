@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -21,6 +22,7 @@ from polyseme.train.report import Report
 from polyseme.types import State
 
 _SAVE_EVERY = 60.0  # seconds; when a run is saved does not change what it computes
+_SAVING = 0.05  # of the time, at the most
 _LOG_EVERY = 20  # steps
 
 
@@ -82,7 +84,8 @@ def run(
         if metrics or now.step % _LOG_EVERY == 0:
             log.add({"step": now.step, "loss": now.loss, "norm": now.norm, "rate": now.rate, **(metrics or {})})
         if is_due or watch.due():
-            resume.save(folder, objective.module, optimizer, now, {"seconds": watch.seconds()})
+            with watch.saving():
+                resume.save(folder, objective.module, optimizer, now, {"seconds": watch.seconds()})
         yield watch.report(now, metrics)
     curve = [line for line in log.lines if len(line) > 4]  # those with a measurement on text held out
     provenance = {
@@ -129,16 +132,21 @@ class _Watch:
     def __init__(self, objective: Objective, before: resume.Resumed) -> None:
         self.objective, self.first, self.already = objective, before.step, before.facts.get("seconds", 0.0)
         self.start = self.saved = time.monotonic()
+        self.wait = _SAVE_EVERY
 
     def seconds(self) -> float:
         return float(self.already + time.monotonic() - self.start)
 
     def due(self) -> bool:
-        now = time.monotonic()
-        if now - self.saved < _SAVE_EVERY:
-            return False
-        self.saved = now
-        return True
+        return time.monotonic() - self.saved >= self.wait
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """The next one is due when this one's share in the time has become small."""
+        began = time.monotonic()
+        yield
+        self.saved = time.monotonic()
+        self.wait = max(_SAVE_EVERY, (self.saved - began) / _SAVING)
 
     def report(self, progress: Progress, metrics: dict[str, float] | None) -> Report:
         words = (progress.step - self.first) * self.objective.words_a_step

@@ -33,7 +33,7 @@ class Turns:
         if n_sequences < self.n_a_step:
             raise Mistake(
                 f"The text makes {n_sequences} sequences of up to {self.length} pieces; a step wants {self.n_a_step}. "
-                f"Give more text, or smaller steps with --set positions={max(1, n_sequences // 2) * self.length}."
+                "Give more text, or smaller steps or shorter sequences: --set positions=… length=… long_length=null."
             )
         return n_sequences // self.n_a_step
 
@@ -62,6 +62,11 @@ class Phases:
     short: Turns
     long: Turns | None
     n_short_steps: int  # how many steps come before the long ones
+
+    @property
+    def longest(self) -> int:
+        """Positions of the longest sequence."""
+        return (self.long or self.short).length
 
     def step(self, number: int) -> Sequences:
         if self.long is None or number < self.n_short_steps:

@@ -14,14 +14,15 @@ from polyseme.train.report import Report
 
 _SAMPLE = 30_000_000  # characters that a vocabulary is learned from: more of them change few pieces
 _TELL_EVERY = 1000  # texts
+_LEAST_CHARACTERS = 1000
 _LEAST_COUNT = 20  # of a word in the sample that is worth a row of its own
 
 
 def learned(recipe: BertRecipe, job: Job) -> WordPiece:
     """A new vocabulary; its window is the longest sequence that is learned from."""
-    window = max(recipe.length, recipe.long_length or 0)
     texts = _Told(_sample(job), job, n_passes=2)  # for characters, and for words
-    return WordPiece.train(texts, recipe.n_pieces, recipe.lower_case, window=window)
+    n_characters = max(_LEAST_CHARACTERS, recipe.n_pieces // 3)  # a letter takes two pieces, a Chinese character one
+    return WordPiece.train(texts, recipe.n_pieces, recipe.lower_case, n_characters=n_characters, window=recipe.longest)
 
 
 def with_domain_words(tokenizer: WordPiece, n_words: int, job: Job) -> WordPiece:

@@ -28,7 +28,7 @@ def share(n_right: float, n: float) -> Estimate:
     part, scale = n_right / n, 1 + Z**2 / n
     middle = (part + Z**2 / (2 * n)) / scale
     spread = Z / scale * math.sqrt(part * (1 - part) / n + Z**2 / (4 * n**2))
-    return Estimate(part, max(0.0, middle - spread), min(1.0, middle + spread))
+    return Estimate(part, min(part, max(0.0, middle - spread)), max(part, min(1.0, middle + spread)))
 
 
 def clustered_share(n_right: Sequence[float], n: Sequence[float]) -> Estimate:
@@ -45,6 +45,8 @@ def clustered_share(n_right: Sequence[float], n: Sequence[float]) -> Estimate:
         return share(float(rights.sum()), float(total))
     part = rights.sum() / total
     variance = n_clusters / (n_clusters - 1) * ((rights - part * sizes) ** 2).sum() / total**2
+    if variance == 0:  # all are right, or none, or as many of each
+        return share(float(part) * n_clusters, n_clusters)
     spread = Z * math.sqrt(variance)
     return Estimate(float(part), max(0.0, float(part - spread)), min(1.0, float(part + spread)))
 

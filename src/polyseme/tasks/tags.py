@@ -78,6 +78,8 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> str | None:
     """
     sentences = list(sentences)
     tags = [tag for sentence in sentences for tag in sentence]
+    if wrong := [tag for tag in tags if not isinstance(tag, str)]:
+        raise Mistake(f"One of the tags is {wrong[0]!r}; wanted are strings, such as 'B-PER' or 'NOUN'. Give names.")
     n_typed = sum(is_span_tag(tag) and "-" in tag for tag in tags)
     if not n_typed or 2 * (n_typed + tags.count("O")) < len(tags):
         return None

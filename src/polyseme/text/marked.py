@@ -14,7 +14,7 @@ from polyseme.files import write_file
 from polyseme.text import word_lists
 from polyseme.text.batches import offsets_of, take_rows
 from polyseme.text.marks import BOS, FAKE, MAJ, REP, UNK, UP, marked_pieces
-from polyseme.types import Batch, Packed, Text
+from polyseme.types import Batch, Packed, Text, mirrored
 
 VOCABULARY, SETTINGS = "vocab.txt", "tokenizer_config.json"
 
@@ -71,23 +71,13 @@ class MarkedWords:
 
 def turned(batch: Batch) -> Batch:
     """The same sequences, each read from its end; every piece stays with its word."""
-    order = turned_positions(batch.offsets)
+    order = mirrored(batch.offsets)
     return replace(
         batch,
         ids=batch.ids[order],
         words=batch.words[order],
         segments=None if batch.segments is None else batch.segments[order],
     )
-
-
-def turned_positions(offsets: Tensor) -> Tensor:
-    """For each position, the one that stands there when every sequence is read from its end.
-
-    >>> turned_positions(torch.tensor([0, 3, 5])).tolist()
-    [2, 1, 0, 4, 3]
-    """
-    mirrors = (offsets[:-1] + offsets[1:] - 1).repeat_interleave(offsets.diff())
-    return mirrors - torch.arange(len(mirrors), device=offsets.device)
 
 
 class _Settings(BaseModel):

@@ -123,7 +123,14 @@ def _shortened(first: Pieces, second: Pieces, room: int) -> list[tuple[Window, W
     if n_first + n_second > room:
         less = min(n_first, n_second, room // 2)
         n_first, n_second = (less, room - less) if n_first <= n_second else (room - less, less)
-    return [(Window(0, n_first, 0, first.n_words), Window(0, n_second, 0, second.n_words))]
+    return [(Window(0, n_first, 0, _n_left(first, n_first)), Window(0, n_second, 0, _n_left(second, n_second)))]
+
+
+def _n_left(text: Pieces, n_pieces: int) -> int:
+    """How many words there are when only so many pieces are left."""
+    if n_pieces == len(text.words):
+        return text.n_words
+    return int(text.words[:n_pieces].max(initial=-1)) + 1
 
 
 def _beside(first: Pieces, second: Pieces, room: int, overlap: int) -> list[tuple[Window, Window]]:

@@ -66,19 +66,6 @@ class Vocabulary:
         starts = range(0, len(shards.types), _BLOCK)
         return np.concatenate([self._find(shards.types.between(start, start + _BLOCK)) for start in starts])
 
-    def check_order(self) -> None:
-        """Refuse a vocabulary that is not sorted by falling count, as log-uniform sampling and cut-offs need it."""
-        if self.counts is None:
-            raise Mistake("The order of a vocabulary without counts cannot be checked. Take one from shards.")
-        counts = np.array(self.counts[self.n_special :], dtype=np.int64)
-        rises = np.flatnonzero(np.diff(counts) > 0)
-        if len(rises):
-            place = self.n_special + int(rises[0])
-            found = " before ".join(f"{self.words[i]!r} ({self.counts[i]:,} times)" for i in (place, place + 1))
-            raise Mistake(
-                f"The vocabulary is not sorted by falling count: {found}, as {place} and {place + 1}. Sort it."
-            )
-
     def write(self, path: Path) -> None:
         """Write one word a line; counts are not kept."""
         word_lists.write(path, self.words)

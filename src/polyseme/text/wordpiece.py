@@ -121,9 +121,9 @@ class WordPiece:
     def encode_pairs(self, firsts: Sequence[Text], seconds: Sequence[Text], long: Long = "cut") -> Batch:
         """Pairs of texts, one sequence each; its words are those of the first text and then those of the second.
 
-        A pair that is too long has the end of its longer text cut off; words that lose all their pieces are still
-        counted. With long="windows" nothing of the second text is lost: windows of it stand beside the first text,
-        whose words the first of these sequences owns and which takes at most half of the room.
+        A pair that is too long has the end of its longer text cut off. With long="windows" nothing of the second text
+        is lost: windows of it stand beside the first text, whose words the first of these sequences owns and which
+        takes at most half of the room.
         """
         if len(firsts) != len(seconds):
             raise Mistake(f"Pairs need two lists of one length; found {len(firsts)} and {len(seconds)} texts.")
