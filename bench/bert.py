@@ -89,7 +89,7 @@ def base(folder: Path, place: Path) -> Path:
 
     torch.manual_seed(0)
     vocab_size = json.loads((folder / "config.json").read_text())["vocab_size"]
-    config = BertConfig(vocab_size=vocab_size, position_embedding_type="absolute")  # CTranslate2's converter asks for it
+    config = BertConfig(vocab_size=vocab_size, position_embedding_type="absolute")  # CTranslate2 asks for it
     BertModel(config).save_pretrained(place)
     for path in folder.glob("*"):
         if path.name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json"):
