@@ -15,8 +15,9 @@ import polyseme
 from polyseme.cli import main
 
 PNG = b"\x89PNG"
-QUICK = ["n_pieces=60", "steps=6", "length=16", "positions=64", "adjacent=false", "encoder.num_hidden_layers=1",
-         "encoder.hidden_size=16", "encoder.num_attention_heads=2", "encoder.intermediate_size=16"]  # fmt: skip
+QUICK = ["n_pieces=60", "steps=6", "length=16", "long_length=null", "positions=64", "adjacent=false",
+         "encoder.num_hidden_layers=1", "encoder.hidden_size=16", "encoder.num_attention_heads=2",
+         "encoder.intermediate_size=16"]  # fmt: skip
 
 
 @pytest.fixture

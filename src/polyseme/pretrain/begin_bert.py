@@ -59,7 +59,8 @@ def _check(recipe: BertRecipe, job: Job) -> None:
         raise Mistake(f"corrupt_end={recipe.corrupt_end} is where corrupt goes to. Set corrupt too.")
     if recipe.positions < recipe.longest:
         raise Mistake(
-            f"positions={recipe.positions} a step are less than one sequence of {recipe.longest}. Raise positions."
+            f"positions={recipe.positions} a step are less than one sequence of {recipe.longest}. Raise positions, or "
+            "lower length and long_length."
         )
     if recipe.domain_words and job.init is None:
         raise Mistake("domain_words are added to the vocabulary of a model that is gone on from. Give it with --init.")
