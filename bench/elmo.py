@@ -24,6 +24,7 @@ import polyseme
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
 from polyseme.encoders.known_words import word_vectors
+from polyseme.layers.time_major import TimeMajor
 from polyseme.text.batches import groups, take
 from polyseme.text.characters import CharacterTokenizer
 from polyseme.text.words import to_text
@@ -156,8 +157,9 @@ def lstm_alone(ours: Pretrained, sentences: list[list[str]]) -> Callable[[], obj
         with torch.inference_mode():
             for batch in batches:
                 ahead = back = word_vectors(ours.encoder.words, batch.spellings)[batch.ids]
+                orders = TimeMajor.of(batch.offsets), TimeMajor.of(batch.offsets, reverse=True)
                 for layer in ours.encoder.layers:
-                    ahead, back, _ = layer(ahead, back, batch.offsets, (None, None), "float32")
+                    ahead, back, _ = layer(ahead, back, orders, (None, None), "float32")
 
     return run
 
