@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from polyseme.encoders import Pretrained
@@ -12,6 +13,7 @@ from polyseme.errors import Mistake
 from polyseme.layers.softmax import Ranking
 from polyseme.pretrain import corpus as corpora
 from polyseme.pretrain.awd import AwdObjective, Direction, LanguageModel
+from polyseme.pretrain.company import company
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.marked_pieces import MarkedText, prepare
 from polyseme.pretrain.recipes import AwdRecipe
@@ -26,6 +28,8 @@ def begin(recipe: AwdRecipe, job: Job) -> AwdObjective:
     text = prepare(corpus, job.folder, known, recipe.encoder.n_words, recipe.min_count)
     torch.manual_seed(recipe.seed)
     models = _new(recipe, text) if job.init is None else _grown(recipe, text, job.init)
+    if recipe.company and job.init is None:
+        _keep_company(list(models.values()), text, job)
     directions = [_direction(recipe, text, backward, model) for backward, model in models.items()]
     if directions[0].text.steps_an_epoch == 0:
         raise Mistake(
@@ -53,6 +57,18 @@ def _new(recipe: AwdRecipe, text: MarkedText) -> dict[bool, LanguageModel]:
     config = recipe.encoder.model_copy(update={"n_words": len(text.words)})
     ways = [way for way in (False, True) if recipe.directions in ("both", _named(way))]
     return {backward: LanguageModel(AwdLstmEncoder(config), TiedDecoder(config)) for backward in ways}
+
+
+def _keep_company(models: list[LanguageModel], text: MarkedText, job: Job) -> None:
+    """Let words begin with the company they keep, and as likely as they are; both directions share that start."""
+    weight = models[0].encoder.embedding.weight
+    n_words, width = weight.shape
+    vectors, likely = company(text.train.ids, n_words, width, lambda ids: ids.astype(np.int64), job.counting)
+    known = vectors.any(1)
+    with torch.no_grad():
+        for model in models:
+            model.encoder.embedding.weight[known] = vectors[known] * weight.std()
+            model.decoder.bias.copy_(likely)
 
 
 def _grown(recipe: AwdRecipe, text: MarkedText, init: Pretrained) -> dict[bool, LanguageModel]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from polyseme.encoders.bert import BertEncoder
@@ -15,7 +12,7 @@ from polyseme.encoders.bert_growth import completed, with_rows
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.errors import Mistake, listed
 from polyseme.pretrain.bert import BertObjective, Text
-from polyseme.pretrain.corpus import counted
+from polyseme.pretrain.bert_start import expect_company, expect_frequencies, expect_places
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.masked_lm import MaskedLm
 from polyseme.pretrain.masking import n_wanted
@@ -25,7 +22,6 @@ from polyseme.pretrain.recipes import BertRecipe
 from polyseme.pretrain.turns import Phases, Turns
 from polyseme.pretrain.vocabulary import learned, pieces_of, with_domain_words
 from polyseme.text.order import seed_for, shuffled
-from polyseme.text.piece_shards import BEGINS
 from polyseme.text.wordpiece import WordPiece
 from polyseme.train.report import Report
 
@@ -38,9 +34,12 @@ def begin(recipe: BertRecipe, job: Job) -> BertObjective:
     corpus = prepare(job, lambda: _tokenizer(recipe, job), least=2 if recipe.adjacent else 1)
     torch.manual_seed(recipe.seed)
     encoder, heads, absent = _model(recipe, corpus.tokenizer, job)
+    model = MaskedLm(encoder, heads).train()
     if job.init is None:
-        _expect_frequencies(heads, corpus.train.ids)
-        _expect_neighbours(encoder)
+        expect_frequencies(model, corpus.train.ids)
+        expect_places(model)
+        if recipe.company:
+            expect_company(model, corpus.train.ids, recipe.longest, job)
     text, n_steps = _text(recipe, corpus)
     longest, known = text.phases.longest, 0 if job.init is None else corpus.tokenizer.window
     tokenizer = corpus.tokenizer.with_window(max(longest, known))
@@ -48,7 +47,7 @@ def begin(recipe: BertRecipe, job: Job) -> BertObjective:
     if absent:
         job.tell(Report("Beginning", 1, 1, f"made new: {listed(absent)}"))
         facts = {**facts, "made_new": absent}
-    return BertObjective(recipe, MaskedLm(encoder, heads).train(), tokenizer, text, n_steps, facts)
+    return BertObjective(recipe, model, tokenizer, text, n_steps, facts)
 
 
 def _check(recipe: BertRecipe, job: Job) -> None:
@@ -116,29 +115,6 @@ def _model(recipe: BertRecipe, tokenizer: WordPiece, job: Job) -> tuple[BertEnco
         rows = {number: pieces_of(before, word) for word, number in words.items()}
         encoder, heads = with_rows(encoder, heads, rows)
     return encoder, heads, absent
-
-
-def _expect_frequencies(heads: BertHeads, ids: NDArray[np.uint32]) -> None:
-    """Let a new model begin with each piece's share of the text: learning that takes hundreds of steps, in which
-    all rows come to be alike."""
-    assert heads.masked is not None
-    counts = 1 + counted(ids, len(heads.masked.bias), BEGINS)
-    with torch.no_grad():
-        heads.masked.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
-
-
-def _expect_neighbours(encoder: BertEncoder) -> None:
-    """Let a new model begin with places as waves, of the spread they would have had at random.
-
-    A step to the next place is then one turn for all of them: to attend to neighbours takes one thing to be learned,
-    not one for each place.
-    """
-    weight, spread = encoder.embeddings.positions.weight, encoder.config.initializer_range
-    n_places, width = weight.shape
-    speeds = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))
-    angles = torch.arange(n_places).unsqueeze(1) * speeds  # (places, width / 2)
-    with torch.no_grad():
-        weight.copy_(torch.cat([angles.sin(), angles.cos()], 1)[:, :width] * (spread * math.sqrt(2)))
 
 
 def _text(recipe: BertRecipe, corpus: PieceCorpus) -> tuple[Text, int]:

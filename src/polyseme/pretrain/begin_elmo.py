@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 
@@ -9,6 +11,7 @@ from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.elmo import BiLstm, ElmoConfig, ElmoEncoder
 from polyseme.errors import Mistake
 from polyseme.layers.softmax import Ranking, Softmax
+from polyseme.pretrain.company import company
 from polyseme.pretrain.corpus import Corpus, Sentences, prepare
 from polyseme.pretrain.elmo import BiLm, ElmoObjective, Text, WordTypes
 from polyseme.pretrain.job import Job
@@ -37,6 +40,8 @@ def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
         )
     words = WordTypes(text.train.types, tokenizer)
     ranking = _ranking(text.shards, words, len(softmax.weight))
+    if recipe.company and init is None:
+        _keep_company(softmax, text.train, words, job)
     others = words if text.valid.types is text.train.types else WordTypes(text.valid.types, tokenizer)
     model = BiLm(encoder, softmax).train()
     return ElmoObjective(recipe, model, tokenizer, Text(rows, words), Text(held_out, others), ranking, text.facts)
@@ -47,6 +52,16 @@ def _ranking(shards: Shards, words: WordTypes, n_words: int) -> Ranking:
     n_sentences = torch.tensor([shards.meta.n_sentences] * 2)  # where one ends the next begins
     counts = torch.cat([n_sentences, torch.from_numpy(np.array(shards.counts))])
     return Ranking.of(torch.zeros(n_words, dtype=torch.long).index_add_(0, words.number, counts))
+
+
+def _keep_company(softmax: Softmax, text: Sentences, words: WordTypes, job: Job) -> None:
+    """Let what is predicted begin with the company it keeps, and as likely as it is."""
+    number = words.number[len(words.number) - len(text.types) :].numpy()  # of each type, behind those of the markers
+    n_words, width = softmax.weight.shape
+    vectors, likely = company(text.ids, n_words, width, lambda ids: number[ids], job.counting)
+    with torch.no_grad():
+        softmax.weight.copy_(vectors / math.sqrt(width))
+        softmax.bias.copy_(likely)
 
 
 def _with_dropout(encoder: Encoder, dropout: float) -> ElmoEncoder:

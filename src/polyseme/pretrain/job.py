@@ -30,5 +30,8 @@ class Job:
     def reading_on(self, done: int, total: int) -> None:
         self.tell(Report("Reading", done, total))
 
+    def counting(self, done: int, total: int) -> None:
+        self.tell(Report("Counting neighbours", done, total))
+
     def comparing(self, done: int, total: int) -> None:
         self.tell(Report("Looking whether the text is the same", done, total))
