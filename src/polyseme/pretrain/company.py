@@ -40,7 +40,7 @@ def company(
     known = torch.from_numpy(counts > 0)
     vectors[~known] = 0
     shares = (1 + counts) / (1 + counts).sum()
-    return vectors / vectors[known].std().clamp(min=1e-9), torch.from_numpy(np.log(shares)).float()
+    return vectors / vectors[known].square().mean().sqrt().clamp(min=1e-9), torch.from_numpy(np.log(shares)).float()
 
 
 class _Parts:
@@ -78,5 +78,5 @@ def _information(pairs: NDArray[np.float32]) -> Tensor:
     """The positive pointwise mutual information: how much more often than by chance, as a logarithm."""
     table = torch.from_numpy(pairs)
     words, neighbours = table.sum(1, keepdim=True), table.sum(0).pow(_SMOOTH)
-    chance = neighbours / neighbours.sum()
+    chance = neighbours / neighbours.sum().clamp(min=1e-9)
     return table.div_(words.clamp(min=1e-9)).div_(chance.clamp(min=1e-12)).log_().clamp_(min=0)
