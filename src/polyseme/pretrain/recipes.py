@@ -192,7 +192,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "elmo-starter": _elmo(
         768, 128, 1, filters=_TINY_FILTERS, dropout=0.1, n_words=20_000, n_samples=2048, rows=64, optimizer="adamw",
-        rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05, steps=9500,
+        rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05, steps=9500, company=True,
     ),
     "elmo-domain": _elmo(  # for --init: the sizes are those of the model that goes on
         512, 128, 1, dropout=0.1, n_words=100_000, rows=32, n_samples=4096, optimizer="adamw", rate=5e-4,
@@ -207,7 +207,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "ulmfit-starter": _ulmfit(
         20_000, 200, 512, 2, dropout_multiplier=0.2, steps=2600, rate=5e-3, weight_decay=0.01, most_norm=1.0,
-        reset=0.02, loss="sampled", n_samples=2048, directions="both",
+        reset=0.02, loss="sampled", n_samples=2048, directions="both", company=True,
     ),
     "ulmfit-domain": _ulmfit(  # for --init, as in section 3.2; the text's 60,000 most frequent words join the model's
         60_000, 400, 1150, 3, dropout_multiplier=0.3, discriminative=2.6, weight_decay=0.01, most_norm=1.0, reset=0.02,
