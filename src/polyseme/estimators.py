@@ -40,7 +40,7 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        encoder: str | Path | Pretrained | None = None,
+        encoder: str | Path | Pretrained = "bert-starter",
         *,
         layers: str | int = "top",
         tune: str = "frozen",
@@ -128,10 +128,6 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
         return settings(**{name: value for name, value in values.items() if name not in outside}, **more)
 
     def _pretrained(self, chosen: Settings) -> Pretrained:
-        if self.encoder is None:
-            raise Mistake(
-                f"{type(self).__name__} needs an encoder: a folder or file of any format that polyseme reads."
-            )
         if isinstance(self.encoder, Pretrained):
             return deepcopy(self.encoder) if chosen.changes_encoder else self.encoder  # theirs is not changed
         return load(self.encoder)
@@ -232,14 +228,12 @@ class SpanFinder(Adapts):
 class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Texts to vectors, one a text, for any estimator behind it in a pipeline."""
 
-    def __init__(self, encoder: str | Path | Pretrained | None = None, *, layers: str | int = "top") -> None:
+    def __init__(self, encoder: str | Path | Pretrained = "bert-starter", *, layers: str | int = "top") -> None:
         self.encoder = encoder
         self.layers = layers
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Nothing is learned; the encoder is loaded."""
-        if self.encoder is None:
-            raise Mistake("Embedder needs an encoder: a folder or file of any format that polyseme reads.")
         self.pretrained_ = self.encoder if isinstance(self.encoder, Pretrained) else load(self.encoder)
         return self
 

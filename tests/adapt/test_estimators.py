@@ -136,8 +136,6 @@ def test_blocks_that_begin_anew_are_not_those_of_the_given_encoder(tiny_bert):
 
 
 def test_what_is_wrong_is_said(encoder):
-    with pytest.raises(Mistake, match="needs an encoder"):
-        TextClassifier().fit(["a"], ["b"])
     with pytest.raises(Mistake, match="one string was given"):
         TextClassifier(encoder).fit("a text", ["b"])
     with pytest.raises(Mistake, match="a table was given"):

@@ -116,7 +116,7 @@ def test_a_new_model_expects_the_frequencies_of_the_pieces(corpus, run, tmp_path
 
 
 def test_places_of_a_new_model_are_a_turn_from_one_to_the_next(corpus, run, tmp_path):
-    made = begun(corpus, tmp_path / "new", TINY).module.encoder
+    made = begun(corpus, tmp_path / "new", [*TINY, "company=false"]).module.encoder
     places = made.embeddings.positions.weight.detach()
     alike = places @ places.T
     for step in (1, 5, 100):  # is the same wherever it begins
@@ -125,6 +125,22 @@ def test_places_of_a_new_model_are_a_turn_from_one_to_the_next(corpus, run, tmp_
     assert places.square().mean().sqrt().item() == pytest.approx(0.05, rel=1e-3)
     old = begun(corpus, tmp_path / "old", ["positions=512"], init=run).module.encoder
     assert torch.equal(old.embeddings.positions.weight, polyseme.load(run).encoder.embeddings.positions.weight)
+
+
+def test_a_new_model_that_knows_the_company_of_pieces_begins_as_a_bag_of_words(corpus, tmp_path):
+    at_random = begun(corpus, tmp_path / "random", [*TINY, "company=false"])
+    counted = begun(corpus, tmp_path / "counted", TINY)
+    with torch.inference_mode():
+        before, after = at_random.evaluate()["masked_loss"], counted.evaluate()["masked_loss"]
+    assert after < before - 0.2  # before the first step
+    mask = counted.tokenizer.id_of("mask")  # stands in no text
+    rows = [one.module.encoder.embeddings.words.weight[mask] for one in (at_random, counted)]
+    assert torch.equal(*rows)
+
+
+def test_a_model_that_is_gone_on_from_keeps_its_start(corpus, run, tmp_path):
+    old = begun(corpus, tmp_path / "old", ["positions=512", "company=true"], init=run).module.encoder
+    assert torch.equal(old.embeddings.words.weight, polyseme.load(run).encoder.embeddings.words.weight)
 
 
 def test_long_sequences_are_those_longer_than_the_others(corpus, tmp_path):

@@ -12,7 +12,9 @@ LISTS = ("--encoder", "-e", "--layers", "--tune", "--labels", "--set")
 def run(
     task: str = typer.Argument(help="classify, pair, regress, tag or span."),
     data: Path = typer.Argument(help="Labelled examples: csv, tsv, jsonl; CoNLL for tag; SQuAD's JSON for span."),
-    encoder: list[str] = typer.Option(..., "--encoder", "-e", help="Models of any known format, as PATH or NAME=PATH."),
+    encoder: list[str] = typer.Option(
+        [], "--encoder", "-e", help="Models of any known format, as PATH or NAME=PATH; else those in the box."
+    ),
     layers: list[str] = typer.Option(["top"], help="What heads read: top, mix, last4 or the number of a layer."),
     tune: list[str] = typer.Option(["frozen"], help="What learns: frozen (the head alone), full or gradual."),
     seeds: int = typer.Option(3, min=1, help="How many times each is fitted."),
@@ -38,6 +40,7 @@ def run(
     from polyseme.comparison.compare import comparison
     from polyseme.comparison.plan import Axes
     from polyseme.errors import Mistake
+    from polyseme.starters import starters
     from polyseme.tasks.reading import Columns
     from polyseme.train.changes import change
 
@@ -49,7 +52,16 @@ def run(
     )  # fmt: skip
     with Live() as live:
         asked = comparison(
-            task, data, encoder, axes, out, test, valid, score, Columns(text, text_a, text_b, label), live.tell
+            task,
+            data,
+            encoder or list(starters()),
+            axes,
+            out,
+            test,
+            valid,
+            score,
+            Columns(text, text_a, text_b, label),
+            live.tell,
         )
         live.begin(asked)
         for cell, line in asked.steps(live.tell):

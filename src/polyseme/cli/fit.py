@@ -12,7 +12,7 @@ LISTS = ("--set", "--domain-text")
 def run(
     task: str = typer.Argument(help="classify, pair, regress, tag or span."),
     data: Path = typer.Argument(help="Labelled examples: csv, tsv, jsonl; CoNLL for tag; SQuAD's JSON for span."),
-    encoder: Path = typer.Option(..., "--encoder", "-e", help="A model of any known format."),
+    encoder: Path = typer.Option(Path("bert-starter"), "--encoder", "-e", help="A model of any known format."),
     out: Path = typer.Option(..., "--out", "-o", help="The run's folder; the fitted model is found there afterwards."),
     layers: str = typer.Option("top", help="What the head reads: top, mix, last4 or the number of a layer."),
     tune: str = typer.Option("frozen", help="What learns: frozen (the head alone), full or gradual."),

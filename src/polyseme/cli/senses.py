@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from polyseme.encoders import Pretrained
     from polyseme.lens.views import View
     from polyseme.text.mentions import Found, Mention
 
@@ -23,7 +22,7 @@ def run(
     word: str = typer.Argument(help="The word."),
     sentences: list[str] = typer.Argument(help="Two sentences or more that it stands in; with --corpus one will do."),
     model: list[Path] = typer.Option(
-        [], "--model", "-m", help="Models of any known format, static beside contextual; else those of demo."
+        [], "--model", "-m", help="Models of any known format, static beside contextual; else those in the box."
     ),
     corpus: list[str] = typer.Option(
         [], "--corpus", help="Text to find more occurrences in: nearest ones, and senses."
@@ -45,6 +44,7 @@ def run(
     from polyseme.cli.progress import Stages
     from polyseme.lens import pictures, sense_pictures
     from polyseme.lens.views import View
+    from polyseme.starters import starters
     from polyseme.text.mentions import mentions, mentions_in_corpus
 
     pictures.check_place(out, force)
@@ -57,7 +57,7 @@ def run(
         there = found.mentions if found else ()
         views = [
             View.of(name, pretrained, asked, there, layer, n_senses, seed, stages.of(f"Reading with {name}"))
-            for name, pretrained in (named.each(model) if model else _of_demo())
+            for name, pretrained in named.each(model or [Path(name) for name in starters()])
         ]
     if out:
         pictures.save(sense_pictures.draw(word, views), out, force)
@@ -138,14 +138,3 @@ def _print_corpus(word: str, views: Sequence[View], found: Found, n: int) -> Non
 
 def _kwic(line: dict[str, Any]) -> str:
     return f"{line['before']:>40}[{line['word']}]{line['behind']:<40}"
-
-
-def _of_demo() -> Iterator[tuple[str, Pretrained]]:
-    """The weights that `polyseme demo` shows, where they are installed."""
-    from polyseme.cli.demo import load_bert, load_glove
-    from polyseme.errors import Mistake
-
-    try:
-        yield from (("GloVe", load_glove()), ("MiniLM", load_bert()))
-    except Mistake as absent:
-        raise Mistake(f"Give models with --model; without it those of the demo are taken. {absent}") from None
