@@ -32,6 +32,23 @@ def test_each_sequence_attends_to_itself_alone(lengths):
     assert torch.allclose(found, torch.cat(wanted), atol=1e-6)
 
 
+@pytest.mark.parametrize("length", [16, 17, 28, 47, 48])
+def test_without_gradients_any_length_is_the_formula_too(length):
+    torch.manual_seed(0)
+    attention, rows = SelfAttention(12, 3), torch.randn(3 * length, 12)
+    with torch.inference_mode():
+        found = attend(attention, rows, torch.arange(4) * length)
+        wanted = torch.cat([reference(attention, part) for part in rows.split(length)])
+    assert torch.allclose(found, wanted, atol=1e-6)
+
+
+def test_dropout_is_asked_for_without_gradients_too():
+    torch.manual_seed(0)
+    attention, rows, offsets = SelfAttention(8, 2, dropout=0.5), torch.randn(40, 8), torch.tensor([0, 20, 40])
+    with torch.inference_mode():
+        assert not torch.equal(attend(attention, rows, offsets), attend(attention.eval(), rows, offsets))
+
+
 @pytest.mark.parametrize("lengths", LENGTHS[:-1], ids=str)
 def test_rows_are_put_back_where_they_were(lengths):
     runs = Runs.of(offsets_of(torch.tensor(lengths)))
