@@ -77,7 +77,8 @@ class SelfAttention(nn.Module):
         if length in _SHORT and not dropout and part.device.type == "cpu" and not torch.is_grad_enabled():
             mixed = _by_products(heads)
         else:
-            mixed = F.scaled_dot_product_attention(*heads.unbind(), dropout_p=dropout)
+            query, key, value = heads.unbind()
+            mixed = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
         return mixed.transpose(1, 2).reshape(n * length, self.width)
 
 
