@@ -220,3 +220,35 @@ def test_saving_takes_a_small_part_of_the_time(monkeypatch):
     with watch.saving():  # from 200 to 220: the next one comes 400 seconds later
         pass
     assert [watch.due() for _ in range(3)] == [False, False, True]
+
+
+@pytest.mark.parametrize("name, changes", [("elmo-tiny", ELMO), ("ulmfit-tiny", ["encoder.embedding_width=8"])])
+def test_words_that_keep_one_company_begin_alike(name, changes, tmp_path, grammar, reading):
+    (tmp_path / "text.txt").write_text(grammar(300))
+    rows = [] if name == "elmo-tiny" else ["encoder.hidden_width=8", "rows=2", "bptt=10"]
+    job = Job((str(tmp_path / "text.txt"),), (), tmp_path / "run", reading, None, lambda report: None)
+    begun = begin._BEGIN[recipe(name).family](recipe(name, [*changes, *rows, "company=true"]), job)
+    if name == "elmo-tiny":
+        words, table, bias = begun.tokenizer.vocabulary, begun.module.softmax.weight, begun.module.softmax.bias
+    else:
+        words, model = begun.words, begun.directions[0].model
+        table, bias = model.encoder.embedding.weight, model.decoder.bias
+    number = {word: place for place, word in enumerate(words)}
+
+    def alike(one: str, other: str) -> float:
+        return torch.cosine_similarity(table[number[one]], table[number[other]], dim=0).item()
+
+    assert alike("sleeps", "sings") > alike("sleeps", "home") + 0.2
+    assert bias[number["."]] > bias[number["cat"]]
+    assert torch.isfinite(table).all()
+
+
+def test_a_run_that_goes_on_does_not_count_again(tmp_path, grammar, reading, monkeypatch):
+    (tmp_path / "text.txt").write_text(grammar(60))
+    job = Job((str(tmp_path / "text.txt"),), (), tmp_path / "run", reading, None, lambda report: None)
+    assert job.is_new
+    with new_folder(tmp_path / "run" / "checkpoints" / "step-000000001") as folder:
+        (folder / "facts.json").write_text("{}")
+    assert not job.is_new
+    monkeypatch.setattr(begin_elmo, "company", None)  # who calls it fails
+    begin_elmo.begin(recipe("elmo-tiny", [*ELMO, "company=true"]), job)

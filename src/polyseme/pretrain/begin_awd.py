@@ -28,7 +28,7 @@ def begin(recipe: AwdRecipe, job: Job) -> AwdObjective:
     text = prepare(corpus, job.folder, known, recipe.encoder.n_words, recipe.min_count)
     torch.manual_seed(recipe.seed)
     models = _new(recipe, text) if job.init is None else _grown(recipe, text, job.init)
-    if recipe.company and job.init is None:
+    if recipe.company and job.is_new:
         _keep_company(list(models.values()), text, job)
     directions = [_direction(recipe, text, backward, model) for backward, model in models.items()]
     if directions[0].text.steps_an_epoch == 0:

@@ -35,7 +35,7 @@ def begin(recipe: BertRecipe, job: Job) -> BertObjective:
     torch.manual_seed(recipe.seed)
     encoder, heads, absent = _model(recipe, corpus.tokenizer, job)
     model = MaskedLm(encoder, heads).train()
-    if job.init is None:
+    if job.is_new:
         expect_frequencies(model, corpus.train.ids)
         expect_places(model)
         if recipe.company:

@@ -40,7 +40,7 @@ def begin(recipe: ElmoRecipe, job: Job) -> ElmoObjective:
         )
     words = WordTypes(text.train.types, tokenizer)
     ranking = _ranking(text.shards, words, len(softmax.weight))
-    if recipe.company and init is None:
+    if recipe.company and job.is_new:
         _keep_company(softmax, text.train, words, job)
     others = words if text.valid.types is text.train.types else WordTypes(text.valid.types, tokenizer)
     model = BiLm(encoder, softmax).train()

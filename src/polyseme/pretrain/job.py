@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.encoders import Pretrained
+from polyseme.train.checkpoint import newest
 from polyseme.train.report import Report
 
 
@@ -26,6 +27,11 @@ class Job:
     def origin(self) -> dict[str, Any]:
         """Where the model comes from that is gone on from, for the record."""
         return {} if self.init is None else {"init": self.init.provenance}
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the model's first weights are those it begins with: neither another's nor a checkpoint's."""
+        return self.init is None and newest(self.folder) is None
 
     def reading_on(self, done: int, total: int) -> None:
         self.tell(Report("Reading", done, total))
