@@ -3,7 +3,7 @@
     python tools/starters.py CORPUS --valid FILE --about WORDS --runs FOLDER [--only NAME …]
 
 CORPUS and FILE are text as `polyseme pretrain` reads it; WORDS say on the card what it is. Killed at any moment, the
-same command goes on where it was. Two hours of two cores each, less for the static vectors.
+same command goes on where it was. About two hours of one core each, less for the static vectors.
 """
 
 import argparse

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import torch
 
 from polyseme.encoders import Pretrained
 from polyseme.errors import BadFile, Mistake
@@ -101,7 +104,12 @@ def _finished(out: Path) -> Path:
 
 
 def _static(job: Job, recipe: StaticRecipe) -> None:
-    text = read(job, job.corpus, "corpus")
+    text, began = read(job, job.corpus, "corpus"), time.monotonic()
     made = static.train(text, recipe, job.folder, lambda done, total: job.tell(Report("Training", done, total)))
-    facts = {"polyseme": version("polyseme"), "recipe": recipe.model_dump(), "corpus": recorded(text)}
+    facts = {
+        "polyseme": version("polyseme"),
+        "recipe": recipe.model_dump(),
+        "corpus": recorded(text),
+        "cost": {"seconds": round(time.monotonic() - began), "threads": torch.get_num_threads()},
+    }
     save(Pretrained(made.tokenizer, made.encoder, facts), job.folder / "model")
