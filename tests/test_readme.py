@@ -80,6 +80,14 @@ def test_the_page_on_comparing_runs(folder):
         assert "words · top" in run([sys.executable, "-c", block], folder)
 
 
+def test_the_page_on_the_encoders_in_the_box_runs(folder):
+    for block in blocks("sh", "docs/starters.md"):
+        for line in block.splitlines():
+            run(line, folder, shell=True)
+    for block in blocks("python", "docs/starters.md"):
+        run([sys.executable, "-c", block], folder)
+
+
 def test_every_page_and_file_that_is_linked_is_there():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):

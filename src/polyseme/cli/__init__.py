@@ -13,7 +13,7 @@ from polyseme import __version__
 from polyseme.errors import Mistake
 
 VERBS = {
-    "demo": "See what polyseme does, on real vectors.",
+    "demo": "See what pretraining buys, with the encoders in the box.",
     "models": "List the encoders in the box and those that were fetched.",
     "pretrain": "Make an encoder from raw text.",
     "embed": "Turn texts into vectors, one a word, a piece or a text.",
