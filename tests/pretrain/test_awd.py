@@ -133,6 +133,8 @@ def test_stopped_and_resumed_it_ends_with_the_same_bytes(corpus, tmp_path, monke
     averaged = []
     average = NtAsgd._average
     monkeypatch.setattr(NtAsgd, "_average", lambda self, one: (averaged.append(one), average(self, one)))
+    # on which machine's roundings a perplexity rises is a matter of luck
+    monkeypatch.setattr("polyseme.train.nt_asgd.triggered", lambda losses, patience: len(losses) > 2)
     wanted = recipe("ulmfit-tiny", [*SETTINGS, *extra])
     whole = pretrain(wanted, [str(corpus)], tmp_path / "whole")
     assert bool(averaged) == (wanted.optimizer == "nt_asgd")
