@@ -12,8 +12,6 @@ from polyseme.errors import Mistake
 from polyseme.layers.products import Precision
 from polyseme.layers.rounded import linear
 
-_SHORT = range(17, 48)  # lengths
-
 
 @dataclass(frozen=True)
 class Runs:
@@ -72,26 +70,11 @@ class SelfAttention(nn.Module):
         return linear(self.out, found[0] if len(found) == 1 else torch.cat(found), precision)  # (positions, width)
 
     def _attend(self, part: Tensor, n: int, length: int) -> Tensor:
-        heads = part.view(n, length, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)  # (3, n, heads, length, head's width)
+        heads = part.view(n, length, 3, self.n_heads, -1)
+        query, key, value = heads.permute(2, 0, 3, 1, 4).unbind()  # each (n, heads, length, width of a head)
         dropout = self.dropout if self.training else 0.0
-        if length in _SHORT and not dropout and part.device.type == "cpu" and not torch.is_grad_enabled():
-            mixed = _by_products(heads)
-        else:
-            query, key, value = heads.unbind()
-            mixed = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
+        mixed = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
         return mixed.transpose(1, 2).reshape(n * length, self.width)
-
-
-def _by_products(heads: Tensor) -> Tensor:
-    """What scaled_dot_product_attention gives, by products of all heads at once.
-
-    The former multiplies head by head, which for lengths like these takes up to a third longer on a CPU, unless they
-    are multiples of 16; shorter ones, and longer ones, it is better at.
-    """
-    _, n, n_heads, length, width = heads.shape
-    query, key, value = heads.reshape(3, n * n_heads, length, width).unbind()
-    scores = torch.bmm(query, key.mT).mul_(width**-0.5)  # (n * heads, length, length)
-    return torch.bmm(scores.softmax(2), value).view(n, n_heads, length, width)
 
 
 def _shapes(lengths: Tensor) -> list[tuple[int, int]]:

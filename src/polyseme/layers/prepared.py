@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 Made = TypeVar("Made")
 
-_SAMPLE, _SMALL = 128, 4096  # values of a large tensor that are compared; a small one is compared whole
+_SAMPLE, _SMALL = 1024, 8192  # values of a large tensor that are compared; a small one is compared whole
 
 
 def can_prepare(module: nn.Module) -> bool:
@@ -54,8 +54,7 @@ class _Stamp:
     def of(cls, tensor: Tensor) -> _Stamp:
         values = tensor.detach().flatten()
         step = max(1, len(values) // _SAMPLE) if len(values) > _SMALL else 1
-        array = values.view(torch.uint8).numpy().reshape(len(values), -1)  # numpy, since this is done for every product
-        sample = array[::step].tobytes()
+        sample = values[::step].contiguous().view(torch.uint8).numpy().tobytes()
         return cls(id(tensor), tensor.data_ptr(), tensor._version, sample, (tensor, values))
 
 
