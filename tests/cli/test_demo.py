@@ -3,6 +3,7 @@
 import pytest
 from rich.console import Console
 
+import polyseme
 from polyseme.cli import demo
 from polyseme.starters import starters
 
@@ -12,8 +13,13 @@ def console():
     return Console(record=True, width=100, color_system=None)
 
 
-def test_the_word_is_shown_with_and_without_its_context(console):
-    demo._show_word(console)
+@pytest.fixture(scope="module")
+def contextual():
+    return {name: polyseme.load(name) for name in ("elmo-starter", "bert-starter")}
+
+
+def test_the_word_is_shown_with_and_without_its_context(console, contextual):
+    demo._show_word(console, polyseme.load("static-starter"), contextual)
     shown = console.export_text()
     assert "static-starter (39,612 words, one vector each). Nearest to crack:" in shown
     for name in ("elmo-starter", "bert-starter"):
@@ -23,8 +29,8 @@ def test_the_word_is_shown_with_and_without_its_context(console):
     assert matrix[0].split()[8:14] != ["1.0"] * 6
 
 
-def test_the_blank_is_filled_by_both_directions_and_from_all_around(console):
-    demo._show_blank(console)
+def test_the_blank_is_filled_by_both_directions_and_from_all_around(console, contextual):
+    demo._show_blank(console, contextual)
     shown = console.export_text()
     for way in ("elmo-starter  forward", "elmo-starter  backward", "bert-starter  both"):
         (line,) = (line for line in shown.splitlines() if way in line)

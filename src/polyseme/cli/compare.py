@@ -51,18 +51,8 @@ def run(
         tuple(sorted(chosen.items())),
     )  # fmt: skip
     with Live() as live:
-        asked = comparison(
-            task,
-            data,
-            encoder or list(starters()),
-            axes,
-            out,
-            test,
-            valid,
-            score,
-            Columns(text, text_a, text_b, label),
-            live.tell,
-        )
+        encoders, columns = encoder or list(starters()), Columns(text, text_a, text_b, label)
+        asked = comparison(task, data, encoders, axes, out, test, valid, score, columns, live.tell)
         live.begin(asked)
         for cell, line in asked.steps(live.tell):
             live.done(cell, line)

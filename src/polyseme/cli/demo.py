@@ -12,48 +12,50 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from polyseme.comparison.compare import Comparison, Table
+    from polyseme.encoders import Pretrained
 
 BLANK = "The ice cream was [MASK]."
 _CONTEXTUAL = ("elmo-starter", "bert-starter")
-_EPOCHS = 3  # of what is tuned: all of it takes two cores two minutes
+_EPOCHS = 3  # of what is tuned, so that all of it takes two cores a minute or two
 
 
 def run(
     out: Path = typer.Option(Path("runs/demo"), "--out", "-o", help="Where the comparison and its page are kept."),
     show: bool = typer.Option(False, "--show", help="Open the comparison's page in a browser."),
 ) -> None:
-    """See what pretraining buys: one word in its senses, a blank that is filled, four encoders on one task."""
+    """See what pretraining buys: one word in its senses, a blank that is filled, the encoders in the box on one task."""
     from rich.console import Console
 
+    from polyseme.formats import load
+
     console = Console(width=min(110, Console().width))
-    _show_word(console)
-    _show_blank(console)
+    static, contextual = load("static-starter"), {name: load(name) for name in _CONTEXTUAL}
+    _show_word(console, static, contextual)
+    _show_blank(console, contextual)
     table = _compare(console, out)
     if show:
         table.show()
     _show_next(console, table)
 
 
-def _show_word(console: Console) -> None:
+def _show_word(console: Console, static: Pretrained, contextual: dict[str, Pretrained]) -> None:
     from polyseme.cli import demo_word
-    from polyseme.formats import load
 
     console.rule("[bold]One word, many meanings")
     demo_word.show_sentences(console)
-    demo_word.show_static(console, load("static-starter"))
-    for name in _CONTEXTUAL:
-        demo_word.show_layers(console, name, load(name))
-    demo_word.show_matrices(console, load("static-starter"), load(_CONTEXTUAL[-1]))
+    demo_word.show_static(console, static)
+    for name, model in contextual.items():
+        demo_word.show_layers(console, name, model)
+    demo_word.show_matrices(console, static, contextual[_CONTEXTUAL[-1]])
 
 
-def _show_blank(console: Console) -> None:
-    from polyseme.formats import load
+def _show_blank(console: Console, contextual: dict[str, Pretrained]) -> None:
     from polyseme.lens.fill import fill
 
     console.rule("[bold]What would you write in the blank?")
     console.print(f"  {BLANK.replace('[MASK]', '[bold cyan]____[/]')}\n")
-    for name in _CONTEXTUAL:
-        for way, words in fill(load(name), BLANK, 7)[0].ways.items():
+    for name, model in contextual.items():
+        for way, words in fill(model, BLANK, 7)[0].ways.items():
             found = ", ".join(word for word, _ in words)
             console.print(f"  {name:<13} {way:<9} {found}", highlight=False, markup=False)
     console.print()

@@ -62,12 +62,12 @@ def _new(recipe: AwdRecipe, text: MarkedText) -> dict[bool, LanguageModel]:
 def _keep_company(models: list[LanguageModel], text: MarkedText, job: Job) -> None:
     """Let words begin with the company they keep, and as likely as they are; both directions share that start."""
     weight = models[0].encoder.embedding.weight
-    n_words, width = weight.shape
+    (n_words, width), spread = weight.shape, weight.std().item()
     vectors, likely = company(text.train.ids, n_words, width, lambda ids: ids.astype(np.int64), job.counting)
     known = vectors.any(1)
     with torch.no_grad():
         for model in models:
-            model.encoder.embedding.weight[known] = vectors[known] * weight.std()
+            model.encoder.embedding.weight[known] = vectors[known] * spread
             model.decoder.bias.copy_(likely)
 
 
