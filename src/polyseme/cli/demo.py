@@ -23,7 +23,7 @@ def run(
     out: Path = typer.Option(Path("runs/demo"), "--out", "-o", help="Where the comparison and its page are kept."),
     show: bool = typer.Option(False, "--show", help="Open the comparison's page in a browser."),
 ) -> None:
-    """See what pretraining buys: one word in its senses, a blank that is filled, the encoders in the box on one task."""
+    """See what pretraining buys: one word in its senses, a blank filled, the encoders in the box on one task."""
     from rich.console import Console
 
     from polyseme.formats import load
