@@ -26,16 +26,21 @@ def run(
     """See what pretraining buys: one word in its senses, a blank filled, the encoders in the box on one task."""
     from rich.console import Console
 
-    from polyseme.formats import load
-
     console = Console(width=min(110, Console().width))
-    static, contextual = load("static-starter"), {name: load(name) for name in _CONTEXTUAL}
-    _show_word(console, static, contextual)
-    _show_blank(console, contextual)
+    _show_models(console)
     table = _compare(console, out)
     if show:
         table.show()
     _show_next(console, table)
+
+
+def _show_models(console: Console) -> None:
+    """Apart from the comparison, whose fits are told what memory they take."""
+    from polyseme.formats import load
+
+    static, contextual = load("static-starter"), {name: load(name) for name in _CONTEXTUAL}
+    _show_word(console, static, contextual)
+    _show_blank(console, contextual)
 
 
 def _show_word(console: Console, static: Pretrained, contextual: dict[str, Pretrained]) -> None:
