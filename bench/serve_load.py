@@ -36,31 +36,41 @@ def requests(texts: list[str], path: str = "/embed") -> list[bytes]:
     return made
 
 
-def load(port: int, some: list[bytes], n_clients: int, seconds: float, patient: bool = True) -> Seen:
-    """`n_clients` that each send the next request when the last is answered; patient ones heed Retry-After."""
-    return asyncio.run(_load(port, some, n_clients, seconds, patient))
+def load(port: int, some: list[bytes], n_clients: int, seconds: float, per_second: float | None = None) -> Seen:
+    """`n_clients` that each send the next request when the last is answered, and wait where Retry-After says so.
+
+    With `per_second` they send that many in all, at a steady pace and whatever is answered.
+    """
+    return asyncio.run(_load(port, some, n_clients, seconds, per_second))
 
 
-async def _load(port: int, some: list[bytes], n_clients: int, seconds: float, patient: bool) -> Seen:
+async def _load(port: int, some: list[bytes], n_clients: int, seconds: float, per_second: float | None) -> Seen:
     seen = Seen()
     start = time.perf_counter()
-    end = start + seconds
-    await asyncio.gather(*[_client(port, some, place, end, seen, patient) for place in range(n_clients)])
+    pause = n_clients / per_second if per_second else None
+    clients = [_client(port, some, place, n_clients, start, start + seconds, seen, pause) for place in range(n_clients)]
+    await asyncio.gather(*clients)
     seen.seconds = time.perf_counter() - start
     return seen
 
 
-async def _client(port: int, some: list[bytes], place: int, end: float, seen: Seen, patient: bool) -> None:
+async def _client(
+    port: int, some: list[bytes], place: int, n_clients: int, start: float, end: float, seen: Seen, pause: float | None
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while (start := time.perf_counter()) < end:
+    due = start + (pause or 0.0) * place / n_clients
+    while max(due, time.perf_counter()) < end:
+        await asyncio.sleep(due - time.perf_counter() if pause else 0)
+        sent = time.perf_counter()
         writer.write(some[place % len(some)])
         place += 61  # every client goes through the texts in an order of its own
         status, headers = await _answer(reader)
         seen.statuses[status] += 1
         if status == 200:
-            seen.latencies.append(time.perf_counter() - start)
-        elif patient and b"retry-after" in headers:
+            seen.latencies.append(time.perf_counter() - sent)
+        elif pause is None and b"retry-after" in headers:
             await asyncio.sleep(min(float(headers[b"retry-after"]), max(0.0, end - time.perf_counter())))
+        due += pause or 0.0
     writer.close()
 
 

@@ -1,3 +1,4 @@
+import json
 import logging
 import time
 
@@ -125,3 +126,27 @@ def test_what_is_refused_before_its_route_is_counted_for_it(service):
     text = one.metrics.text(one.batcher).decode()
     for route, status in (("/embed", 401), ("/embed", 429), ("other", 401)):
         assert f'polyseme_requests_total{{route="{route}",status="{status}"}} 1.0' in text
+
+
+def test_a_full_queue_refuses_by_the_head_alone(service):
+    one = Service(service.models, Limits())
+    app = make_app(one, token="sesam")
+    known = (b"authorization", b"Bearer sesam")
+
+    def said(path="/embed", method="POST", headers=((b"host", b"localhost"), known)):
+        return app.refused_at_once({"method": method, "path": path, "headers": list(headers)})
+
+    assert said() is None  # there is room
+    one.batcher.waiting, one.batcher._closed = 10**9, True
+    head, body = said().split(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 429 Too Many Requests\r\n")
+    assert b"\r\nRetry-After: " in head
+    assert int(head.rsplit(b"content-length: ", 1)[1]) == len(body)
+    assert json.loads(body)["error_type"] == "Overloaded"
+    assert json.loads(said("/v1/embeddings").split(b"\r\n\r\n")[1])["error"]["code"] == "rate_limit_exceeded"
+    # all else goes its way: what may not ask is told so, and what costs nothing is answered
+    assert said(method="GET") is None
+    assert said(headers=[(b"host", b"localhost")]) is None
+    assert said(headers=[(b"host", b"elsewhere.example"), known]) is None
+    assert said(headers=[(b"host", b"localhost"), known, (b"content-length", b"9" * 12)]) is None
+    assert 'route="/embed",status="429"} 1.0' in one.metrics.text(one.batcher).decode()

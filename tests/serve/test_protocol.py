@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from polyseme.serve.limits import Limits
-from polyseme.serve.protocol import connections
+from polyseme.serve.protocol import connections, raw
 from polyseme.serve.service import Service
 
 BODY = {"inputs": "the crack in the wall"}
@@ -186,7 +186,12 @@ class Plain:
             self.app, interface="asgi3", lifespan="off", log_config=None, timeout_keep_alive=int(limits.idle)
         )
         self.config.load()
-        self.protocol = connections(limits)
+        self.protocol = connections(limits, self.refuse)
+
+    def refuse(self, scope):
+        if scope["path"] == "/refused" and scope["method"] == "POST":
+            return raw(429, b"no", {"retry-after": "1"})
+        return None
 
     async def app(self, scope, receive, send):
         while (await receive()).get("more_body"):
@@ -319,6 +324,80 @@ def test_a_head_is_counted_whole_and_nothing_else_is():
             await eventually(lambda: server.state.total_requests == 1)
             writer.write(b"connection: close\r\n\r\n")
             assert await statuses(reader) == [200, 200]
+            writer.close()
+
+    asyncio.run(main())
+
+
+REFUSED = b"POST /refused?x=1 HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n"
+
+
+def test_what_is_refused_at_once_leaves_the_connection_as_it_was():
+    """Its body is read over, whether it comes with the head or later, and the next request is answered in its turn."""
+
+    async def main():
+        async with plain(receive=5, idle=5) as server:
+            reader, writer = await server.client(REFUSED + b"\r\nGET /" + REFUSED + b"\r\n12")
+            assert (await reader.readuntil(b"no")).startswith(b"HTTP/1.1 429 ")
+            assert (await reader.readuntil(b"no")).startswith(b"HTTP/1.1 429 ")
+            assert server.state.total_requests == 1  # the second has not come in yet
+            writer.write(
+                b"345" + GET % b"slow" + b"\r\n" + REFUSED + b"\r\n12345" + GET % b"y" + b"connection: close\r\n\r\n"
+            )
+            await asyncio.sleep(0.1)
+            server.gate.set()  # behind a request that is still computed nothing is answered at once
+            assert await statuses(reader) == [200, 200, 200]
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_a_refused_request_that_never_comes_in_is_cut_off_without_a_second_answer():
+    async def main():
+        async with plain(receive=0.3, idle=5) as server:
+            for ended in (False, True):
+                reader, writer = await server.client(REFUSED + b"\r\n12")
+                if ended:
+                    writer.write_eof()
+                assert await statuses(reader) == [429]
+                writer.close()
+
+    asyncio.run(main())
+
+
+def test_a_connection_is_kept_after_a_refusal_as_long_as_after_an_answer():
+    async def main():
+        async with plain(receive=5, idle=1) as server:
+            reader, writer = await server.client(REFUSED + b"\r\n12345" + GET % b"slow" + b"\r\n")
+            await reader.readuntil(b"no")
+            await asyncio.sleep(1.3)  # the time to be idle does not run while an answer is awaited
+            server.gate.set()
+            assert await statuses(reader) == [200]  # and then it does
+            writer.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "line", [b"connection: close", b"expect: 100-continue", b"upgrade: h2c\r\nconnection: upgrade"]
+)
+def test_a_request_that_changes_the_connection_goes_the_long_way(line):
+    async def main():
+        async with plain(receive=5, idle=1) as server:
+            reader, writer = await server.client(REFUSED + line + b"\r\n\r\n12345")
+            assert (await statuses(reader))[-1] == 200
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_no_part_of_a_reply_waits_for_an_acknowledgement():
+    async def main():
+        async with plain() as server:
+            reader, writer = await server.client(GET % b"x" + b"\r\n")
+            await reader.readuntil(b"/x")
+            (one,) = server.state.connections
+            assert one.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
             writer.close()
 
     asyncio.run(main())

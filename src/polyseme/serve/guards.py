@@ -6,12 +6,14 @@ import asyncio
 import hmac
 import ipaddress
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from polyseme.serve.refusals import Refusal, overloaded, response
+from polyseme.serve.protocol import raw
+from polyseme.serve.refusals import Refusal, body_of, overloaded, response
 from polyseme.serve.service import Service, log_place
 
 
@@ -53,7 +55,19 @@ class Guards:
         finally:
             self.service.metrics.request(self._route(scope), seen.status, time.perf_counter() - start)
 
-    def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Refusal | None:
+    def refused_at_once(self, scope: Mapping[str, Any]) -> bytes | None:
+        """The answer to a request whose head alone is known, if it is that there is no room; of many times the requests
+        that can be served most end here, and cost those that are served as little as can be."""
+        if not self.service.batcher.full:
+            return None
+        refusal = self._refusal(scope, dict(scope["headers"]))
+        if refusal is None or refusal.status_code != 429:
+            return None
+        self.service.metrics.request(self._route(scope), refusal.status_code, 0.0)
+        body = body_of(scope["path"], refusal.status_code, str(refusal.detail), refusal)
+        return raw(refusal.status_code, body, refusal.headers or {})
+
+    def _refusal(self, scope: Mapping[str, Any], headers: dict[bytes, bytes]) -> Refusal | None:
         if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
             return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
         if self.service.draining:
@@ -74,7 +88,7 @@ class Guards:
         name = _name(host).lower()
         return "*" in self._hosts or name in self._hosts or _is_address(name)
 
-    def _is_open(self, scope: Scope) -> bool:
+    def _is_open(self, scope: Mapping[str, Any]) -> bool:
         return scope["method"] in ("GET", "HEAD") and scope["path"] in self._open
 
     def _is_known(self, authorization: bytes) -> bool:
@@ -82,7 +96,7 @@ class Guards:
         given = sha256(token.strip()).digest()  # of one length, whatever was sent
         return scheme.lower() == b"bearer" and hmac.compare_digest(given, self._token or b"")
 
-    def _route(self, scope: Scope) -> str:
+    def _route(self, scope: Mapping[str, Any]) -> str:
         """Its pattern; paths nobody serves share one name, or a client could make as many counters as it likes."""
         pattern = getattr(scope.get("route"), "path", None)  # there is none where it never came to its route
         return str(pattern or (scope["path"] if scope["path"] in self._paths else "other"))

@@ -32,11 +32,18 @@ class Metrics:
         self._batch_seconds = Histogram(
             "polyseme_batch_seconds", "How long a batch takes.", registry=self.registry, buckets=_SECONDS
         )
+        self._found: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._waiting = Gauge("polyseme_waiting_tokens", "Tokens that wait to be computed.", registry=self.registry)
 
     def request(self, route: str, status: int, seconds: float) -> None:
-        self._requests.labels(route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        counter, times = self._found.get((route, status)) or self._find(route, status)
+        counter.inc()
+        times.observe(seconds)
+
+    def _find(self, route: str, status: int) -> tuple[Counter, Histogram]:
+        """Those of a route and a status; to look them up again takes longer than to count."""
+        found = self._found[route, status] = self._requests.labels(route, str(status)), self._seconds.labels(route)
+        return found
 
     def batch(self, work: Work, n_inputs: int, n_tokens: int, seconds: float) -> None:
         self._tokens.labels(work.key[0]).inc(n_tokens)

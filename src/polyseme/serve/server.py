@@ -12,6 +12,7 @@ from types import FrameType
 import uvicorn
 
 from polyseme.errors import Mistake
+from polyseme.serve.guards import Guards
 from polyseme.serve.protocol import connections
 from polyseme.serve.service import Service
 
@@ -49,7 +50,7 @@ class Server(uvicorn.Server):
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
 
 
-def serve(app: object, service: Service, host: str, port: int, ready: Callable[[int], None]) -> None:
+def serve(app: Guards, service: Service, host: str, port: int, ready: Callable[[int], None]) -> None:
     """Until a signal comes; `ready` is told the port once requests are taken. Threads may still compute afterwards."""
     allow_files(service.limits.connections + _OTHER_FILES)
     with _listening(host, port, min(2048, 2 * service.limits.connections)) as listening:
@@ -73,12 +74,13 @@ def allow_files(n_files: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, hard))
 
 
-def make_server(app: object, service: Service, ready: Callable[[int], None]) -> Server:
+def make_server(app: Guards, service: Service, ready: Callable[[int], None]) -> Server:
     limits = service.limits
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
-        http=connections(limits),
+        app,
+        http=connections(limits, app.refused_at_once),
         ws="none",
+        proxy_headers=False,
         loop="asyncio",
         lifespan="off",
         log_level="warning",
