@@ -1,11 +1,11 @@
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 pytest.importorskip("fastapi")
 from polyseme.serve.batcher import Batcher, Full, Work
+from polyseme.serve.computing import Threads
 
 
 def soon():
@@ -26,7 +26,7 @@ class Doubling:
 
 
 def batcher(n_threads=1, limit=1000):
-    return Batcher(ThreadPoolExecutor(n_threads), n_threads, limit)
+    return Batcher(Threads(n_threads), limit)
 
 
 async def begin(coroutine):

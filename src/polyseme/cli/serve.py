@@ -2,6 +2,7 @@
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,8 @@ def _serve(
     report_file = find(report) if report else None
     with Stages() as stages:
         stages.show("Loading", 0, len(names))
-        models = load_models(names)
+        with ThreadPoolExecutor(1) as loading:  # whose helpers end with it: the threads that compute want the cores
+            models = loading.submit(load_models, names).result()
     service = Service(models, limits)
     app = make_app(service, token, [host, *hosts], report_file=report_file)
     serve(app, service, host, port, lambda port: _tell(models, host, port, token))

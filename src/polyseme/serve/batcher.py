@@ -7,12 +7,11 @@ import math
 import time
 from bisect import insort
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from polyseme.serve.computing import attempt
+from polyseme.serve.computing import Threads, attempt
 
 Made = TypeVar("Made")
 
@@ -87,10 +86,10 @@ class Batcher:
     turns, so that one with a thousand texts does not hold up one with a single text.
     """
 
-    def __init__(self, pool: Executor, n_threads: int, limit: int, observe: Observer | None = None) -> None:
-        self.pool, self.n_threads, self.limit, self.observe = pool, n_threads, limit, observe
+    def __init__(self, threads: Threads, limit: int, observe: Observer | None = None) -> None:
+        self.threads, self.n_threads, self.limit, self.observe = threads, threads.n_threads, limit, observe
         self.waiting = 0  # tokens
-        self._n_free = n_threads
+        self._n_free = self.n_threads
         self._items: list[_Item] = []
         self._numbers = count()
         self._clock = 0.0  # the turn that is being served
@@ -168,7 +167,8 @@ class Batcher:
             n_threads = self._n_free if self._alone(work) else 1
             self._n_free -= n_threads
             given = [item.given for item in batch]
-            running = asyncio.get_running_loop().run_in_executor(self.pool, attempt, work.run, given, n_threads)
+            pool = self.threads.given(n_threads)
+            running = asyncio.get_running_loop().run_in_executor(pool, attempt, work.run, given, n_threads)
             running.add_done_callback(self._ended(batch, n_threads, time.perf_counter()))
 
     def _alone(self, work: Work) -> bool:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import torch
 
 
-def threads(n_threads: int) -> ThreadPoolExecutor:
-    """As many as torch may use, each of which is told for every batch with how many torch may compute."""
-    # a thread's first question sets its number; asked later it would undo what was set
-    return ThreadPoolExecutor(n_threads, "compute", initializer=torch.get_num_threads)
+class Threads:
+    """Where batches are computed: a thread for each batch that gets one of torch's, and one for a batch that gets all.
+
+    OpenMP's helpers belong to the thread that asks for them. If every thread had some, they would be more than there
+    are cores, none would stay awake between two products, and a single sentence would take a quarter longer.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        # a thread's first question sets its number; asked later it would undo what was set
+        self._one = ThreadPoolExecutor(n_threads, "compute", initializer=torch.get_num_threads)
+        self._all = ThreadPoolExecutor(1, "compute-all", initializer=torch.get_num_threads)
+
+    def given(self, n_threads: int) -> Executor:
+        """Where a batch goes that may have so many of torch's threads."""
+        return self._one if n_threads == 1 else self._all
 
 
 def attempt(work: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[Any], n_threads: int) -> list[Any]:

@@ -15,7 +15,7 @@ from starlette.types import Receive
 
 from polyseme.errors import Mistake
 from polyseme.serve.batcher import Batcher, Full, Work
-from polyseme.serve.computing import threads
+from polyseme.serve.computing import Threads
 from polyseme.serve.limits import Limits
 from polyseme.serve.metrics import Metrics
 from polyseme.serve.models import Models
@@ -41,8 +41,7 @@ class Service:
     batcher: Batcher = field(init=False)
 
     def __post_init__(self) -> None:
-        n_threads = torch.get_num_threads()
-        self.batcher = Batcher(threads(n_threads), n_threads, self.limits.waiting_tokens, self.metrics.batch)
+        self.batcher = Batcher(Threads(torch.get_num_threads()), self.limits.waiting_tokens, self.metrics.batch)
 
     def check_texts(self, texts: Sequence[Words]) -> int:
         """Whether there are not too many, nor too long ones to be tokenised; how many characters they have in all."""
