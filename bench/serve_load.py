@@ -45,37 +45,65 @@ def load(port: int, some: list[bytes], n_clients: int, seconds: float, per_secon
 
 
 async def _load(port: int, some: list[bytes], n_clients: int, seconds: float, per_second: float | None) -> Seen:
-    seen = Seen()
+    seen, loop = Seen(), asyncio.get_running_loop()
     start = time.perf_counter()
     pause = n_clients / per_second if per_second else None
-    clients = [_client(port, some, place, n_clients, start, start + seconds, seen, pause) for place in range(n_clients)]
-    await asyncio.gather(*clients)
+    clients = [_Client(some, place, seen, start + seconds, pause) for place in range(n_clients)]
+    for client in clients:
+        await loop.create_connection(lambda client=client: client, "127.0.0.1", port)  # type: ignore[misc]
+    for place, client in enumerate(clients):
+        loop.call_later((pause or 0.0) * place / n_clients, client.send)
+    await asyncio.gather(*[client.ended for client in clients])
     seen.seconds = time.perf_counter() - start
     return seen
 
 
-async def _client(
-    port: int, some: list[bytes], place: int, n_clients: int, start: float, end: float, seen: Seen, pause: float | None
-) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    due = start + (pause or 0.0) * place / n_clients
-    while max(due, time.perf_counter()) < end:
-        await asyncio.sleep(due - time.perf_counter() if pause else 0)
-        sent = time.perf_counter()
-        writer.write(some[place % len(some)])
-        place += 61  # every client goes through the texts in an order of its own
-        status, headers = await _answer(reader)
-        seen.statuses[status] += 1
+class _Client(asyncio.Protocol):
+    """One connection; as little work as can be, since it is done on the cores of the server."""
+
+    def __init__(self, some: list[bytes], place: int, seen: Seen, end: float, pause: float | None) -> None:
+        self.some, self.place, self.seen, self.end, self.pause = some, place, seen, end, pause
+        self.loop = asyncio.get_running_loop()
+        self.ended = self.loop.create_future()
+        self.due = self.sent = 0.0
+        self.got = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.ended.done():
+            self.ended.set_exception(error or ConnectionError("closed before it was answered"))
+
+    def send(self) -> None:
+        self.sent = time.perf_counter()
+        self.due = self.due or self.sent
+        if self.sent >= self.end:
+            self.ended.set_result(None)
+            self.transport.close()
+            return
+        self.transport.write(self.some[self.place % len(self.some)])
+        self.place += 61  # every client goes through the texts in an order of its own
+
+    def data_received(self, data: bytes) -> None:
+        self.got += data
+        head, end, body = self.got.partition(b"\r\n\r\n")
+        lower = head.lower()
+        if not end or len(body) < _number(lower, b"\r\ncontent-length: "):
+            return
+        self.got = b""
+        status, now = int(head[9:12]), time.perf_counter()
+        self.seen.statuses[status] += 1
         if status == 200:
-            seen.latencies.append(time.perf_counter() - sent)
-        elif pause is None and b"retry-after" in headers:
-            await asyncio.sleep(min(float(headers[b"retry-after"]), max(0.0, end - time.perf_counter())))
-        due += pause or 0.0
-    writer.close()
+            self.seen.latencies.append(now - self.sent)
+        if self.pause:
+            self.due += self.pause  # whoever is late hurries
+            wait = self.due - now
+        else:
+            wait = 0.0 if status == 200 else _number(lower, b"\r\nretry-after: ")
+        self.loop.call_later(min(wait, self.end - now), self.send) if wait > 0 else self.send()
 
 
-async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[bytes, bytes]]:
-    lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
-    headers = dict(line.lower().split(b": ", 1) for line in lines[1:] if line)
-    await reader.readexactly(int(headers[b"content-length"]))
-    return int(lines[0].split()[1]), headers
+def _number(head: bytes, name: bytes) -> int:
+    return int(head.partition(name)[2].partition(b"\r\n")[0] or 0)

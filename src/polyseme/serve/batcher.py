@@ -41,7 +41,6 @@ class Full(Exception):
 class _Request:
     work: Work
     answer: asyncio.Future[list[Any]]
-    deadline: float
     found: list[Any]
     n_left: int
     n_waiting: int  # tokens
@@ -113,22 +112,32 @@ class Batcher:
     def retry_after(self) -> int:
         return max(1, math.ceil(self.seconds_waiting * (1 - _REOPEN)))
 
-    async def results(self, work: Work, inputs: Sequence[Any], sizes: Sequence[int], deadline: float) -> list[Any]:
-        """What the work makes of each input; Full at once if too much is waiting, TimeoutError at the deadline."""
+    def results(
+        self, work: Work, inputs: Sequence[Any], sizes: Sequence[int], deadline: float
+    ) -> asyncio.Future[list[Any]]:
+        """What the work makes of each input, or TimeoutError at the deadline; what is cancelled is not computed.
+
+        Full is raised at once if too much is waiting. Whoever is not refused waits from this moment on: were it later,
+        many more requests would be read than there is room for.
+        """
         total = sum(sizes)
         self._check(total, deadline)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[list[Any]] = loop.create_future()
         if not inputs:
-            return []
-        answer = asyncio.get_running_loop().create_future()
-        request = _Request(work, answer, deadline, [None] * len(inputs), len(inputs), total)
+            answer.set_result([])
+            return answer
+        request = _Request(work, answer, [None] * len(inputs), len(inputs), total)
+        late = loop.call_at(deadline, _expire, answer)
+        answer.add_done_callback(lambda _: self._leave(request, late))
         self._add(request, inputs, sizes)
-        try:
-            async with asyncio.timeout_at(deadline):
-                return await request.answer
-        finally:
-            self._n_requests -= 1
-            self.waiting -= request.n_waiting  # what was not begun never will be
-            request.n_waiting = 0
+        return answer
+
+    def _leave(self, request: _Request, late: asyncio.TimerHandle) -> None:
+        late.cancel()
+        self._n_requests -= 1
+        self.waiting -= request.n_waiting  # what was not begun never will be
+        request.n_waiting = 0
 
     async def aside(self, make: Callable[[], Made], size: int, deadline: float) -> Made:
         """What `make` makes in a thread that is none of these; until it is done, its size is among what waits."""
@@ -241,6 +250,11 @@ class Batcher:
         self._pace.add(total, seconds * n_threads)
         if self.observe:
             self.observe(batch[0].request.work, len(batch), total, seconds)
+
+
+def _expire(answer: asyncio.Future[list[Any]]) -> None:
+    if not answer.done():
+        answer.set_exception(TimeoutError())
 
 
 def _settle(item: _Item, found: Any) -> None:

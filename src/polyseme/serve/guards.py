@@ -6,13 +6,12 @@ import asyncio
 import hmac
 import ipaddress
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from polyseme.serve.protocol import raw
+from polyseme.serve.protocol import raw, whole
 from polyseme.serve.refusals import Refusal, body_of, overloaded, response
 from polyseme.serve.service import Service, log_place
 
@@ -42,7 +41,7 @@ class Guards:
         seen = _Seen(send, body, self.service)
         scope["arrived"] = asyncio.get_running_loop().time()
         try:
-            if refusal := self._refusal(scope, headers):
+            if refusal := self._refusal(scope["method"], scope["path"], headers):
                 await response(scope["path"], refusal)(scope, body, seen)
             else:
                 await self.app(scope, body, seen)
@@ -53,33 +52,35 @@ class Guards:
         except Exception as error:  # it was answered with 500; a trace with its message might hold somebody's text
             log_place(error)
         finally:
-            self.service.metrics.request(self._route(scope), seen.status, time.perf_counter() - start)
+            route = self._route(scope["path"], scope.get("route"))
+            self.service.metrics.request(route, seen.status, time.perf_counter() - start)
 
-    def refused_at_once(self, scope: Mapping[str, Any]) -> bytes | None:
-        """The answer to a request whose head alone is known, if it is that there is no room; of many times the requests
-        that can be served most end here, and cost those that are served as little as can be."""
-        if not self.service.batcher.full:
+    def refused_at_once(self, data: bytes) -> bytes | None:
+        """The answer to a request as it came in, if it is that there is no room. Of many times the requests that can be
+        served most end here, and are to cost those that are served as little as can be."""
+        if not self.service.batcher.full or (request := whole(data)) is None:
             return None
-        refusal = self._refusal(scope, dict(scope["headers"]))
+        method, path, headers = request
+        refusal = self._refusal(method, path, headers)
         if refusal is None or refusal.status_code != 429:
             return None
-        self.service.metrics.request(self._route(scope), refusal.status_code, 0.0)
-        body = body_of(scope["path"], refusal.status_code, str(refusal.detail), refusal)
+        self.service.metrics.request(self._route(path), refusal.status_code, 0.0)
+        body = body_of(path, refusal.status_code, str(refusal.detail), refusal)
         return raw(refusal.status_code, body, refusal.headers or {})
 
-    def _refusal(self, scope: Mapping[str, Any], headers: dict[bytes, bytes]) -> Refusal | None:
+    def _refusal(self, method: str, path: str, headers: dict[bytes, bytes]) -> Refusal | None:
         if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
             return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
         if self.service.draining:
             return _ending()
-        if self._token and not self._is_open(scope) and not self._is_known(headers.get(b"authorization", b"")):
+        if self._token and not self._is_open(method, path) and not self._is_known(headers.get(b"authorization", b"")):
             return Refusal(
                 401, "This server wants a token: send Authorization: Bearer TOKEN.", code="invalid_api_key",
                 headers={"WWW-Authenticate": "Bearer"},
             )  # fmt: skip
         if (size := _length(headers)) > self.service.limits.body_bytes:
             return _too_large(size, self.service.limits.body_bytes)
-        if scope["method"] == "POST" and self.service.batcher.full:  # before anything is read: refusing must be cheap
+        if method == "POST" and self.service.batcher.full:  # before anything is read: refusing must be cheap
             return overloaded(self.service.batcher.retry_after)
         return None
 
@@ -88,18 +89,18 @@ class Guards:
         name = _name(host).lower()
         return "*" in self._hosts or name in self._hosts or _is_address(name)
 
-    def _is_open(self, scope: Mapping[str, Any]) -> bool:
-        return scope["method"] in ("GET", "HEAD") and scope["path"] in self._open
+    def _is_open(self, method: str, path: str) -> bool:
+        return method in ("GET", "HEAD") and path in self._open
 
     def _is_known(self, authorization: bytes) -> bool:
         scheme, _, token = authorization.partition(b" ")
         given = sha256(token.strip()).digest()  # of one length, whatever was sent
         return scheme.lower() == b"bearer" and hmac.compare_digest(given, self._token or b"")
 
-    def _route(self, scope: Mapping[str, Any]) -> str:
+    def _route(self, path: str, route: object = None) -> str:
         """Its pattern; paths nobody serves share one name, or a client could make as many counters as it likes."""
-        pattern = getattr(scope.get("route"), "path", None)  # there is none where it never came to its route
-        return str(pattern or (scope["path"] if scope["path"] in self._paths else "other"))
+        pattern = getattr(route, "path", None)  # there is none where it never came to its route
+        return str(pattern or (path if path in self._paths else "other"))
 
 
 class _Body:

@@ -16,13 +16,13 @@ from polyseme.serve.refusals import body_of
 
 _LINGER = 1.0  # seconds in which a client that is cut off may read why
 
-Refuse = Callable[[Mapping[str, Any]], bytes | None]  # a request's head to the whole answer, if it is refused at once
+Refuse = Callable[[bytes], bytes | None]  # what came in to the whole answer, if it is a request that is refused at once
 
 
-def connections(limits: Limits, refuse: Refuse = lambda scope: None) -> type[asyncio.Protocol]:
+def connections(limits: Limits, refuse: Refuse = lambda data: None) -> type[asyncio.Protocol]:
     """The protocol of one server's connections. uvicorn itself has no time limit for a request to come in.
 
-    What `refuse` refuses does not reach the app: a server with more requests than it can take has no time for them.
+    What `refuse` refuses is not even parsed: a server with more requests than it can take has no time for them.
     """
     too_large = f"The headers are larger than {limits.head_bytes} bytes."
 
@@ -33,7 +33,6 @@ def connections(limits: Limits, refuse: Refuse = lambda scope: None) -> type[asy
             super().__init__(*args, **options)
             self._in_head = self._in_request = self._ended = self._is_cut = False
             self._again = False  # whether a head is parsed that was parsed before
-            self._is_refused = False  # whether the request that comes in has been answered already
             self._n_read = self._n_parsed = 0  # bytes of the head, at the least, by what is read and by what it holds
             self._last: tuple[int, str] | None = None  # what is to be said behind the answers that are due
             self._late: asyncio.TimerHandle | None = None
@@ -55,6 +54,11 @@ def connections(limits: Limits, refuse: Refuse = lambda scope: None) -> type[asy
 
         def data_received(self, data: bytes) -> None:
             if self._is_deaf():
+                return
+            if not (self._in_request or self._owes()) and (answer := refuse(data)):
+                self._unwatch()
+                self.transport.write(answer)
+                self.on_response_complete()
                 return
             self._ended = False
             super().data_received(data)
@@ -88,7 +92,6 @@ def connections(limits: Limits, refuse: Refuse = lambda scope: None) -> type[asy
             if self._again:
                 return
             super().on_message_begin()
-            self._unset_keepalive_if_required()
             self._in_head = self._in_request = True
             self._n_read = self._n_parsed = 0
             self._watch()
@@ -107,26 +110,15 @@ def connections(limits: Limits, refuse: Refuse = lambda scope: None) -> type[asy
         def on_headers_complete(self) -> None:
             if self._again:
                 return
-            answer = self._refusal()
-            self._in_head, self._is_refused = False, answer is not None
-            if answer is None:
-                super().on_headers_complete()
-            else:
-                self.transport.write(answer)
-
-        def on_body(self, body: bytes) -> None:
-            if not self._is_refused:
-                super().on_body(body)
+            self._in_head = False
+            super().on_headers_complete()
 
         def on_message_complete(self) -> None:
             if self.parser.should_upgrade() and not self._again:
                 return  # its body, if it has one, is still to come
             self._in_request, self._ended = False, True
             self._unwatch()
-            if self._is_refused:
-                self.on_response_complete()
-            else:
-                super().on_message_complete()
+            super().on_message_complete()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
@@ -160,15 +152,6 @@ def connections(limits: Limits, refuse: Refuse = lambda scope: None) -> type[asy
                 super().shutdown()
                 if self.transport.is_closing():
                     self._stick()
-
-        def _refusal(self) -> bytes | None:
-            """Only of a request that leaves the connection as it is; uvicorn knows how to handle others."""
-            parser = self.parser
-            if self._owes() or self.expect_100_continue or parser.should_upgrade() or not parser.should_keep_alive():
-                return None
-            self.scope["method"] = parser.get_method().decode("ascii")
-            self.scope["path"] = self.url.partition(b"?")[0].decode("latin-1")
-            return refuse(self.scope)
 
         def _watch(self) -> None:
             if self._late is None:
@@ -223,9 +206,6 @@ def connections(limits: Limits, refuse: Refuse = lambda scope: None) -> type[asy
             if self._owes():
                 self._last = status, message
                 return
-            if self._is_own() and self._is_refused:
-                self._close()
-                return
             cycle = self.cycle if self._is_own() else None
             if cycle is not None and (cycle.response_started or cycle.response_complete):
                 self._close()
@@ -272,6 +252,33 @@ def _at_once(transport: asyncio.Transport) -> None:
     connected = transport.get_extra_info("socket")
     if connected is not None:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def whole(data: bytes) -> tuple[str, str, dict[bytes, bytes]] | None:
+    """The method, path and headers of a request that is all of what came in and leaves the connection as it is.
+
+    Not for requests that are served: what the parser would find wrong is not looked for.
+    """
+    head, end, body = data.partition(b"\r\n\r\n")
+    first, *lines = head.split(b"\r\n")
+    method, _, rest = first.partition(b" ")
+    url, _, version = rest.partition(b" ")
+    if not end or version != b"HTTP/1.1":
+        return None
+    headers: dict[bytes, bytes] = {}
+    for line in lines:
+        name, _, value = line.partition(b":")
+        name = name.lower()
+        if name in headers or name != name.strip():  # the parser knows what that means
+            return None
+        headers[name] = value.strip()
+    if not _OTHERS.isdisjoint(headers) or headers.get(b"content-length", b"0") != b"%d" % len(body):
+        return None
+    return method.decode("latin-1"), url.partition(b"?")[0].decode("latin-1"), headers
+
+
+# headers by which a request says more of the connection, or of where it ends
+_OTHERS = {b"connection", b"expect", b"upgrade", b"transfer-encoding", b"trailer", b"te"}
 
 
 def _closing(status: int, message: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -126,7 +126,7 @@ def length(text: Words) -> int:
     return len(text) if isinstance(text, str) else sum(map(len, text)) + max(0, len(text) - 1)
 
 
-async def _unless_gone(receive: Receive, computed: Coroutine[Any, Any, Made]) -> Made:
+async def _unless_gone(receive: Receive, computed: Awaitable[Made]) -> Made:
     """The result, or nothing where the client leaves first: then it is not computed any more."""
     computing = asyncio.ensure_future(computed)
     leaving = asyncio.ensure_future(_left(receive))
