@@ -2,7 +2,7 @@ import asyncio
 import logging
 import socket
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from serving import Local, post, read_all, until
@@ -371,12 +371,21 @@ def test_a_connection_is_kept_after_a_refusal_as_long_as_after_an_answer():
     [
         b"connection: close\r\n\r\n12345", b"expect: 100-continue\r\nconnection: close\r\n\r\n12345",
         b"upgrade: h2c\r\nconnection: close, upgrade\r\n\r\n12345", b"host: localhost\r\n\r\n12345",
-        b"x: y\r\n z\r\n\r\n12345", b"\r\n123", b"\r\n123456", b"\r\n", b"",
+        b"x: y\r\n z\r\n\r\n12345", b"x: y\nz: y\r\n\r\n12345", b"x: y\rz\r\n\r\n12345", b"x\0: y\r\n\r\n12345",
+        b"x\r\n\r\n12345", b"\r\n123", b"\r\n123456", b"\r\n", b"",
     ],
 )  # fmt: skip
 def test_only_a_plain_request_that_is_whole_is_taken_for_one(content):
     assert whole(REFUSED + content) is None
-    assert whole(REFUSED.replace(b"/1.1", b"/1.0") + b"\r\n12345") is None
+    for usual, other in (
+        (b"/1.1", b"/1.0"),
+        (b"/ref", b"/re%66"),
+        (b"/ref", b"http://localhost/ref"),
+        (b"/refused", b""),
+    ):
+        assert whole(REFUSED.replace(usual, other) + b"\r\n12345") is None
+    assert whole(REFUSED.replace(b"h: 5", b"h: 05") + b"\r\n12345") is None
+    assert whole(REFUSED + b"Connection: Keep-Alive\r\n\r\n12345")
     headers = {b"host": b"localhost", b"content-length": b"5", b"x": b"y: z"}
     assert whole(REFUSED + b"X:y: z \r\n\r\n12345") == ("POST", "/refused", headers)
 
@@ -389,6 +398,26 @@ def test_what_is_not_refused_at_once_goes_the_long_way():
             writer.write(b"45")
             assert (await reader.readuntil(b"/refused")).startswith(b"HTTP/1.1 200 ")
             writer.close()
+
+    asyncio.run(main())
+
+
+def test_refusals_that_nobody_reads_do_not_pile_up():
+    async def main():
+        async with plain(receive=2, idle=2) as server:
+            with socket.socket() as sock:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # each is read alone
+                sock.connect(("127.0.0.1", server.port))
+                sock.setblocking(False)
+                await eventually(lambda: server.state.connections)
+                (one,) = server.state.connections
+                one.transport.set_write_buffer_limits(4096)
+                for _ in range(1000):
+                    with suppress(BlockingIOError):
+                        sock.send(REFUSED + b"\r\n12345")
+                    await asyncio.sleep(0.001)
+                assert one.transport.get_write_buffer_size() < 20_000
 
     asyncio.run(main())
 

@@ -2,14 +2,18 @@
 
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 import typer
 
 from polyseme.serve.limits import Limits
+
+Made = TypeVar("Made")
 
 _DEFAULT = Limits()
 
@@ -68,13 +72,26 @@ def _serve(
     report_file = find(report) if report else None
     with Stages() as stages:
         stages.show("Loading", 0, len(names))
-        with ThreadPoolExecutor(1) as loading:  # whose helpers end with it: the threads that compute want the cores
-            models = loading.submit(load_models, names).result()
+        models = _in_a_thread(lambda: load_models(names))
     service = Service(models, limits)
     app = make_app(service, token, [host, *hosts], report_file=report_file)
     serve(app, service, host, port, lambda port: _tell(models, host, port, token))
     sys.stderr.flush()
     os._exit(0)  # Python itself would wait for batches that nobody waits for any more
+
+
+def _in_a_thread(make: Callable[[], Made]) -> Made:
+    """What is made in a thread that ends, and OpenMP's helpers with it: those that compute later want the cores."""
+    made: Future[Made] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(make())
+        except BaseException as error:  # it is raised where it is waited for
+            made.set_exception(error)
+
+    Thread(target=run, daemon=True).start()  # which Ctrl-C does not wait for
+    return made.result()
 
 
 def _tell(models: Any, host: str, port: int, token: str | None) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -55,7 +57,8 @@ def connections(limits: Limits, refuse: Refuse = lambda data: None) -> type[asyn
         def data_received(self, data: bytes) -> None:
             if self._is_deaf():
                 return
-            if not (self._in_request or self._owes()) and (answer := refuse(data)):
+            is_idle = not (self._in_request or self._owes() or self.flow.write_paused)
+            if is_idle and len(data) <= limits.head_bytes and (answer := refuse(data)):
                 self._unwatch()
                 self.transport.write(answer)
                 self.on_response_complete()
@@ -251,34 +254,38 @@ def _at_once(transport: asyncio.Transport) -> None:
     """
     connected = transport.get_extra_info("socket")
     if connected is not None:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with suppress(OSError):  # of a connection that is gone already
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def whole(data: bytes) -> tuple[str, str, dict[bytes, bytes]] | None:
     """The method, path and headers of a request that is all of what came in and leaves the connection as it is.
 
-    Not for requests that are served: what the parser would find wrong is not looked for.
+    Not for requests that are served: whatever is unusual is left to the parser.
     """
     head, end, body = data.partition(b"\r\n\r\n")
-    first, *lines = head.split(b"\r\n")
-    method, _, rest = first.partition(b" ")
-    url, _, version = rest.partition(b" ")
-    if not end or version != b"HTTP/1.1":
+    match = _FIRST.fullmatch(head.partition(b"\r\n")[0])
+    lines = head.split(b"\r\n")[1:]
+    if not (match and end) or head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
         return None
     headers: dict[bytes, bytes] = {}
     for line in lines:
-        name, _, value = line.partition(b":")
+        name, colon, value = line.partition(b":")
         name = name.lower()
-        if name in headers or name != name.strip():  # the parser knows what that means
+        if not colon or name in headers or not _NAME.fullmatch(name):
             return None
-        headers[name] = value.strip()
-    if not _OTHERS.isdisjoint(headers) or headers.get(b"content-length", b"0") != b"%d" % len(body):
+        headers[name] = value.strip(b" \t")
+    if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive" or not _OTHERS.isdisjoint(headers):
         return None
-    return method.decode("latin-1"), url.partition(b"?")[0].decode("latin-1"), headers
+    if headers.get(b"content-length", b"0") != b"%d" % len(body):
+        return None
+    return match[1].decode(), match[2].decode(), headers
 
 
+_FIRST = re.compile(rb"([A-Z]+) (/[\w./-]*)(?:\?[!-~]*)? HTTP/1\.1")
+_NAME = re.compile(rb"[\w-]+")
 # headers by which a request says more of the connection, or of where it ends
-_OTHERS = {b"connection", b"expect", b"upgrade", b"transfer-encoding", b"trailer", b"te"}
+_OTHERS = {b"proxy-connection", b"expect", b"upgrade", b"transfer-encoding", b"trailer", b"te"}
 
 
 def _closing(status: int, message: str) -> bytes:
