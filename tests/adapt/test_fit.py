@@ -1,5 +1,6 @@
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,13 @@ from safetensors.torch import load_file, save_file
 from toys import BAD, GOOD, questions, reviews, tagged
 
 from polyseme.adapt import folder, session
+from polyseme.adapt.classes import Classes
 from polyseme.adapt.data import Data
-from polyseme.adapt.fit import fit
+from polyseme.adapt.fit import fit, settled
 from polyseme.adapt.settings import settings
 from polyseme.adapt.tagging import Tags
+from polyseme.adapt.texts import Texts
+from polyseme.encoders.bert import BertEncoder
 from polyseme.errors import BadFile, Mistake
 from polyseme.train import checkpoint
 from polyseme.types import Prediction
@@ -361,3 +365,14 @@ def test_another_seed_finds_the_frozen_rows_of_the_first(tiny_bert, tmp_path, mo
         fit(tiny_bert, "classify", reviews(200), settings(tune="frozen", epochs=2, seed=seed))
     assert len(n_read) == n_first > 0
     assert len(list((tmp_path / "layers").iterdir())) == 1
+
+
+def test_a_bert_that_learns_reads_pairs_by_its_pooler_and_single_texts_by_their_mean(tiny_bert):
+    """The pooler was pretrained on pairs; for single texts with few labels the mean is better by far (docs/log.md)."""
+    config = tiny_bert.encoder.config.model_copy(update={"adjacent_head": True, "pooler": True})
+    made = replace(tiny_bert, encoder=BertEncoder(config))
+    for tune, pairs, pool in (
+        ("full", "joined", "pooler"), ("frozen", "joined", "mean"), ("full", "apart", "mean"), ("full", None, "mean"),
+    ):  # fmt: skip
+        kind = Classes(("x", "y"), Texts(pairs), "str")
+        assert settled(kind, made, settings(tune=tune), 100).pool == pool

@@ -19,7 +19,7 @@ TEXTS = ["the bank of the river was high .", "bats fly .", "spring came early , 
 
 
 def rows(pretrained, store=None, pool="words", layers="mix", dtype="float32", inputs=None, calls=None):
-    how = reading(pretrained, layers, pool, tuned=False)
+    how = reading(pretrained, layers, pool)
 
     def tell(stage, done, total):
         calls.append(done) if calls is not None else None

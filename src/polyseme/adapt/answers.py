@@ -32,6 +32,7 @@ class Answers:
 
     pairs: Pairs
     level = "word"
+    joined = False  # its rows are words, whatever they are read with
     heads = ("linear",)
     reads = ("pairs",)
 

@@ -47,6 +47,10 @@ class Classes:
         return list(map(_TYPES[self.label_type], self.names))
 
     @property
+    def joined(self) -> bool:
+        return self.texts.joined
+
+    @property
     def heads(self) -> Sequence[str]:
         return self.texts.heads
 

@@ -19,7 +19,7 @@ from polyseme.adapt.fitted import Fitted
 from polyseme.adapt.kind import Kind
 from polyseme.adapt.kinds import kind_for
 from polyseme.adapt.model import Top
-from polyseme.adapt.rows import reading
+from polyseme.adapt.rows import Reading, reading
 from polyseme.adapt.session import Session
 from polyseme.adapt.settings import Settings
 from polyseme.adapt.shared import Shared
@@ -91,8 +91,12 @@ def settled(kind: Kind, pretrained: Pretrained, settings: Settings, n_examples: 
     """What was chosen, if it can be, and for the rest what suits the encoder, the task and so many examples."""
     settings.refuse_unread(kind.heads, kind.reads)
     settings = settings.filled(pretrained.encoder, kind.level, kind.heads, n_examples)
-    how = reading(pretrained, settings.layers, kind.pool(settings), settings.tune != "frozen")
+    how = _reading(pretrained, kind, settings)
     return settings.model_copy(update={"pool": how.pool})  # what was chosen must be found in its folder
+
+
+def _reading(pretrained: Pretrained, kind: Kind, settings: Settings) -> Reading:
+    return reading(pretrained, settings.layers, kind.pool(settings), kind.joined and settings.tune != "frozen")
 
 
 def _again(n_before: int) -> Report:
@@ -138,7 +142,7 @@ def said(fitted: Fitted, inputs: Sequence[Any], shared: Shared | None) -> list[P
 def make_top(pretrained: Pretrained, kind: Kind, settings: Settings) -> Top:
     """What stands on the encoder, untrained."""
     encoder = pretrained.encoder
-    how = reading(pretrained, settings.layers, kind.pool(settings), settings.tune != "frozen")
+    how = _reading(pretrained, kind, settings)
     mix = Mix(len(encoder.widths), norm=settings.mix_norm) if settings.layers == "mix" else None
     width = how.width(encoder) * (1 if mix is not None else len(how.chosen(len(encoder.widths))))
     return Top(how, mix, kind.head(width, settings))

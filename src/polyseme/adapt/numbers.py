@@ -39,6 +39,10 @@ class Numbers:
         return cls(texts, values)
 
     @property
+    def joined(self) -> bool:
+        return self.texts.joined
+
+    @property
     def heads(self) -> Sequence[str]:
         return self.texts.heads
 

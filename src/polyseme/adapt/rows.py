@@ -88,13 +88,13 @@ class Reading:
         return concat(rows, offsets, int(rows.shape[1] * self.backward))
 
 
-def reading(pretrained: Pretrained, layers: Layers, pool: Pool | None, tuned: bool) -> Reading:
+def reading(pretrained: Pretrained, layers: Layers, pool: Pool | None, joined: bool = False) -> Reading:
     """The pooling asked for, or the family's: recurrent ones concatenate last, maximum and mean (ULMFiT).
 
-    BERT's pooler is its own where it was pretrained as one, with sentence pairs; else the mean over words serves.
+    BERT's is the mean over words; its pooler, if it was pretrained with pairs, for those that are `joined` and learned.
     """
     encoder = pretrained.encoder
-    pool = pool or _POOLS.get(encoder.family, _mean)(encoder, layers, tuned)
+    pool = pool or _POOLS.get(encoder.family, _mean)(encoder, layers, joined)
     if pool not in ("words", "mean", "concat", "first", "pooler"):
         raise Mistake(f"pool={pool!r} is not known. Use {listed(['mean', 'concat', 'first', 'pooler'])}.")
     if pool in ("first", "pooler") and encoder.family != "bert":
@@ -106,17 +106,17 @@ def reading(pretrained: Pretrained, layers: Layers, pool: Pool | None, tuned: bo
     return found
 
 
-def _mean(encoder: Encoder, layers: Layers, tuned: bool) -> Pool:
+def _mean(encoder: Encoder, layers: Layers, joined: bool) -> Pool:
     return "mean"
 
 
-def _of_bert(encoder: Encoder, layers: Layers, tuned: bool) -> Pool:
+def _of_bert(encoder: Encoder, layers: Layers, joined: bool) -> Pool:
     assert isinstance(encoder, BertEncoder)
     has_pooler = encoder.pooler is not None and encoder.config.adjacent_head
-    return "pooler" if tuned and layers == "top" and has_pooler else "mean"
+    return "pooler" if joined and layers == "top" and has_pooler else "mean"
 
 
-def _concat(encoder: Encoder, layers: Layers, tuned: bool) -> Pool:
+def _concat(encoder: Encoder, layers: Layers, joined: bool) -> Pool:
     return "concat"
 
 

@@ -32,6 +32,7 @@ class Tags:
     names: tuple[str, ...]
     spans: bool
     level = "word"
+    joined = False
     heads = ("linear", "bilstm")
     reads = ("crf",)
 

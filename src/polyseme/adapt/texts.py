@@ -33,6 +33,10 @@ class Texts:
         return self.pairs == "apart"
 
     @property
+    def joined(self) -> bool:
+        return self.pairs == "joined"
+
+    @property
     def heads(self) -> tuple[HeadKind, ...]:
         """Two texts that are read apart have a head of their own, which "linear" stands for."""
         return ("linear",) if self.apart else ("linear", "bilstm", "ulmfit")

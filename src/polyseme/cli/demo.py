@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BLANK = "The ice cream was [MASK]."
 _CONTEXTUAL = ("elmo-starter", "bert-starter")
+_THAWED = "ulmfit-starter"  # block by block, as its paper does
 _EPOCHS = 3  # of what is tuned, so that all of it takes two cores a minute or two
 
 
@@ -99,8 +100,10 @@ def comparison_of_all(out: Path) -> Comparison:
 
     mixed = [name for name in starters() if name in _CONTEXTUAL]
     others = [name for name in starters() if name not in _CONTEXTUAL]
-    parts = [asked(mixed, "mix", "frozen"), asked(others, "top", "frozen"), asked(others + mixed, "top", "full")]
-    parts.append(asked([_CONTEXTUAL[-1]], "top", "full", scratch=True))
+    thawed = [name for name in starters() if name == _THAWED]
+    whole = [name for name in starters() if name != _THAWED]
+    parts = [asked(mixed, "mix", "frozen"), asked(others, "top", "frozen"), asked(whole, "top", "full")]
+    parts += [asked(thawed, "top", "gradual"), asked([_CONTEXTUAL[-1]], "top", "full", scratch=True)]
     cells = {cell.id: cell for part in parts for cell in part.plan.cells}
     order = list(starters())
     arranged = sorted(cells.values(), key=lambda cell: order.index(cell.way.encoder))  # each is loaded once

@@ -148,7 +148,7 @@ def _same(pretrained: Pretrained, layers: str | int, seen: dict[Any, str | int])
 
 
 def _read(pretrained: Pretrained, layers: Layers) -> Any:
-    chosen = reading(pretrained, layers, "mean", tuned=False).chosen(len(pretrained.encoder.widths))
+    chosen = reading(pretrained, layers, "mean").chosen(len(pretrained.encoder.widths))
     return chosen if len(chosen) == 1 else (layers, chosen)
 
 
