@@ -56,7 +56,12 @@ def _show(found: list[dict[str, Any]]) -> None:
     for title in ("name", "family", "MB", "where", "scores"):
         table.add_column(title, justify="right" if title == "MB" else "left", overflow="fold")
     for one in found:
-        numbers = {key: value for key, value in one["scores"].items() if isinstance(value, int | float)}
+        numbers = {key: value for key, value in one["scores"].items() if _is_score(key, value)}
         scores = ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in numbers.items())
         table.add_row(one["name"], one["family"], f"{one['megabytes']:.1f}", one["where"], scores)
     Console().print(table if found else "None yet.")
+
+
+def _is_score(name: str, value: Any) -> bool:
+    """Something measured on held-out text, rather than of the step it was measured at."""
+    return isinstance(value, int | float) and name not in ("step", "loss", "norm", "rate")
