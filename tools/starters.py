@@ -90,7 +90,7 @@ def card(name: str, made: Pretrained, about: str) -> str:
         name=name,
         what=KINDS[encoder.family],
         seed=facts["recipe"]["seed"],
-        cost=f" in {cost['seconds'] / 60:.0f} minutes on {cost['threads']} core{'s' * (cost['threads'] > 1)}" if cost else "",
+        cost=f" in {cost['seconds'] / 60:.0f} minutes on {cost['threads']} core(s)" if cost else "",
         about=about,
         parameters=sum(parameter.numel() for parameter in encoder.parameters()),
         widths=", ".join(map(str, encoder.widths)),
