@@ -175,9 +175,11 @@ def _bert(n_layers: int, width: int, dropout: float = 0.1, **settings: Any) -> B
     return BertRecipe(encoder=config, **settings)
 
 
-# A small model that learns for minutes, not days: begun with what can be counted, and with wider spread weights.
-# Without these it stays at the words' frequencies for thousands of steps (docs/log.md).
-_SOON: dict[str, Any] = {"company": True, "spread": 0.06, "length": 128, "long_length": None, "warm_up": 0.05}
+# A small model that learns for minutes, not days: begun with what can be counted, wider spread weights, and short
+# sequences first. Without these it stays at the words' frequencies for thousands of steps (docs/log.md).
+_SOON: dict[str, Any] = {
+    "company": True, "spread": 0.06, "length": 32, "long_length": 128, "long_part": 0.4, "warm_up": 0.1,
+}  # fmt: skip
 
 
 RECIPES: dict[str, Recipe] = {
@@ -218,7 +220,7 @@ RECIPES: dict[str, Recipe] = {
     "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
     "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, rate=2e-3, epochs=10, **_SOON),
     "bert-starter": _bert(
-        4, 256, 0.0, n_pieces=8000, positions=4096, predict=0.2, rate=1.5e-3, betas=(0.9, 0.98), steps=6000, **_SOON,
+        4, 256, 0.0, n_pieces=8000, positions=4096, predict=0.2, rate=1.5e-3, betas=(0.9, 0.98), steps=5200, **_SOON,
     ),
     "bert-domain": _bert(  # for --init
         2, 128, positions=4096, long_length=None, adjacent=False, rate=2e-4, warm_up=0.1, epochs=1,
