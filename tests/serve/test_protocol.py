@@ -210,6 +210,13 @@ class Plain:
         writer.write(content)
         return reader, writer
 
+    def deaf(self):
+        """A client that has little room for what it does not read."""
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.connect(("127.0.0.1", self.port))
+        return sock
+
 
 @asynccontextmanager
 async def plain(**limits):
@@ -251,9 +258,7 @@ def test_a_client_that_leaves_a_short_reply_unread_is_cut_off():
 
     async def main():
         async with plain(receive=0.3, idle=1) as server:
-            with socket.socket() as sock:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                sock.connect(("127.0.0.1", server.port))
+            with server.deaf() as sock:
                 sock.sendall(GET % b"long" + b"\r\n")
                 await eventually(lambda: server.state.total_requests)
                 (one,) = server.state.connections
@@ -405,10 +410,8 @@ def test_what_is_not_refused_at_once_goes_the_long_way():
 def test_refusals_that_nobody_reads_do_not_pile_up():
     async def main():
         async with plain(receive=2, idle=2) as server:
-            with socket.socket() as sock:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            with server.deaf() as sock:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # each is read alone
-                sock.connect(("127.0.0.1", server.port))
                 sock.setblocking(False)
                 await eventually(lambda: server.state.connections)
                 (one,) = server.state.connections

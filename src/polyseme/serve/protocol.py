@@ -18,6 +18,12 @@ from polyseme.serve.refusals import body_of
 
 _LINGER = 1.0  # seconds in which a client that is cut off may read why
 
+# the first line and the names of headers of a request like any other, and headers by which one says more of the
+# connection, or of where it ends
+_FIRST = re.compile(rb"([A-Z]+) (/[\w./-]*)(?:\?[!-~]*)? HTTP/1\.1")
+_NAME = re.compile(rb"[\w-]+")
+_OTHERS = {b"proxy-connection", b"expect", b"upgrade", b"transfer-encoding", b"trailer", b"te"}
+
 Refuse = Callable[[bytes], bytes | None]  # what came in to the whole answer, if it is a request that is refused at once
 
 
@@ -264,8 +270,8 @@ def whole(data: bytes) -> tuple[str, str, dict[bytes, bytes]] | None:
     Not for requests that are served: whatever is unusual is left to the parser.
     """
     head, end, body = data.partition(b"\r\n\r\n")
-    match = _FIRST.fullmatch(head.partition(b"\r\n")[0])
-    lines = head.split(b"\r\n")[1:]
+    first, *lines = head.split(b"\r\n")
+    match = _FIRST.fullmatch(first)
     if not (match and end) or head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
         return None
     headers: dict[bytes, bytes] = {}
@@ -280,12 +286,6 @@ def whole(data: bytes) -> tuple[str, str, dict[bytes, bytes]] | None:
     if headers.get(b"content-length", b"0") != b"%d" % len(body):
         return None
     return match[1].decode(), match[2].decode(), headers
-
-
-_FIRST = re.compile(rb"([A-Z]+) (/[\w./-]*)(?:\?[!-~]*)? HTTP/1\.1")
-_NAME = re.compile(rb"[\w-]+")
-# headers by which a request says more of the connection, or of where it ends
-_OTHERS = {b"proxy-connection", b"expect", b"upgrade", b"transfer-encoding", b"trailer", b"te"}
 
 
 def _closing(status: int, message: str) -> bytes:
