@@ -47,6 +47,7 @@ class Batch:
     segments: Tensor | None = None  # (positions,) 0 for the first text of a pair, 1 for the second
     spellings: Packed | None = None  # where ids number the distinct pieces of this batch: what each is made of
     owned: Tensor | None = None  # (positions,) whether a piece is this sequence's own; None where no two share one
+    starts: Tensor | None = None  # (sequences,) the place at which each begins, where that is not the first
 
     @property
     def n_sequences(self) -> int:

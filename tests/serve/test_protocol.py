@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from polyseme.serve.limits import Limits
-from polyseme.serve.protocol import connections, raw, whole
+from polyseme.serve.protocol import END, connections, head_of, raw
 from polyseme.serve.service import Service
 
 BODY = {"inputs": "the crack in the wall"}
@@ -175,6 +175,13 @@ def test_the_server_is_well_after_all_that(server):
 
 
 GET = b"GET /%b HTTP/1.1\r\nhost: localhost\r\n"
+
+
+def whole(data):
+    """The head of a request that is all of what came in, if it is a plain one."""
+    head, end, body = data.partition(END)
+    found = head_of(head) if end else None
+    return found if found and found.body_bytes == len(body) else None
 
 
 class Plain:
@@ -392,7 +399,7 @@ def test_only_a_plain_request_that_is_whole_is_taken_for_one(content):
     assert whole(REFUSED.replace(b"h: 5", b"h: 05") + b"\r\n12345") is None
     assert whole(REFUSED + b"Connection: Keep-Alive\r\n\r\n12345")
     headers = {b"host": b"localhost", b"content-length": b"5", b"x": b"y: z"}
-    assert whole(REFUSED + b"X:y: z \r\n\r\n12345") == ("POST", "/refused", headers)
+    assert whole(REFUSED + b"X:y: z \r\n\r\n12345") == ("POST", "/refused", headers, 5)
 
 
 def test_what_is_not_refused_at_once_goes_the_long_way():

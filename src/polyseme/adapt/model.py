@@ -10,15 +10,16 @@ from polyseme.adapt.rows import Reading, Rows
 from polyseme.encoders import Encoder
 from polyseme.heads.head import Features, Head
 from polyseme.layers.mix import Mix
+from polyseme.layers.standard import Standard
 from polyseme.types import Batch
 
 
 class Top(nn.Module):
-    """All that is new: the mix where there is one, and the head."""
+    """All that is new: the mix where there is one, what makes rows alike in scale, and the head."""
 
-    def __init__(self, reading: Reading, mix: Mix | None, head: Head) -> None:
+    def __init__(self, reading: Reading, mix: Mix | None, head: Head, standard: Standard | None = None) -> None:
         super().__init__()
-        self.reading, self.mix, self.head = reading, mix, head
+        self.reading, self.mix, self.head, self.standard = reading, mix, head, standard
 
     def features(self, rows: Rows) -> Features:
         """The layers as one, (rows, width)."""
@@ -26,6 +27,8 @@ class Top(nn.Module):
             vectors = self.mix(rows.layers)
         else:
             vectors = rows.layers[0] if len(rows.layers) == 1 else torch.cat(rows.layers, 1)
+        if self.standard is not None:
+            vectors = self.standard(vectors)
         return Features(vectors, rows.offsets, None if self.reading.pool == "words" else vectors)
 
 

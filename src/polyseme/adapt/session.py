@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,12 @@ _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it compu
 _TOP = -1  # the group that is no block of the encoder
 
 
+def _chance(score: float, n_examples: int) -> float:
+    """How far a score, a share of so many examples, strays by chance: its standard error (Agresti & Coull 1998)."""
+    share = (min(1.0, max(0.0, score)) * n_examples + 2) / (n_examples + 4)
+    return math.sqrt(share * (1 - share) / (n_examples + 4))
+
+
 class Session:
     """Trains the top of a Fitted, and with it the blocks of the encoder that the strategy thaws."""
 
@@ -51,6 +58,7 @@ class Session:
         self.module: nn.Module = self.top if self.frozen else self.adapted  # all that learns
         self.order = Order(self.inputs.lengths, self.settings.batch_size, seed)
         self.best: dict[str, Any] = {}  # what was measured at the best epoch
+        self.last: dict[str, Any] = {}  # and at the last
         self.best_weights: dict[str, Tensor] = {}
         self.n_worse = 0  # epochs since the best one
 
@@ -67,7 +75,7 @@ class Session:
         return rate
 
     def run(self, folder: Path | None) -> dict[str, Any]:
-        """Train, and put the best epoch's weights in place; what was measured then."""
+        """Train, and put the weights of the epoch that is kept in place; what was measured then."""
         self.module.requires_grad_(True)
         optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
         first = self._resume(folder, optimizer) if folder else 0
@@ -85,19 +93,20 @@ class Session:
                 log.add({"step": now.step, "loss": now.loss, "rate": now.rate, **measured})
             if folder and time.monotonic() - saved > _SAVE_EVERY:
                 saved = time.monotonic()
-                facts = {"best": self.best, "n_worse": self.n_worse}
+                facts = {"best": self.best, "last": self.last, "n_worse": self.n_worse}
                 resume.save(folder, self.module, optimizer, now, facts, self.best_weights)
             speed = (now.step - first) * self.settings.batch_size / max(1e-9, time.monotonic() - began)
             self.tell(self._report(now, n_steps, speed, measured))
             if self._has_enough():
                 break
-        if self.best_weights:
+        kept = self.best if self._goes_back() else self.last
+        if kept is self.best and self.best_weights:
             self.module.load_state_dict(self.best_weights)
         if not all(bool(parameter.isfinite().all()) for parameter in self.module.parameters()):
             name = "head_rate" if self.frozen else "rate"
             raise Mistake(f"After the last step some weights are not numbers. Lower {name} ({self._highest_rate:g}).")
         self.module.eval().requires_grad_(False)
-        return self.best
+        return kept
 
     def _inputs_of(self, data: Data) -> Inputs:
         if self.shared is not None:
@@ -123,8 +132,8 @@ class Session:
 
     def _resume(self, folder: Path, optimizer: torch.optim.Optimizer) -> int:
         before = resume.Resumed(folder, self.module, optimizer)
-        self.best, self.best_weights = before.facts.get("best", {}), before.extra
-        self.n_worse = before.facts.get("n_worse", 0)
+        self.best, self.last = before.facts.get("best", {}), before.facts.get("last", {})
+        self.best_weights, self.n_worse = before.extra, before.facts.get("n_worse", 0)
         return self.n_epochs * self.order.steps_an_epoch if self._has_enough() else before.step
 
     def _groups(self) -> list[dict[str, Any]]:
@@ -171,15 +180,16 @@ class Session:
         )
 
     def _measure(self, now: Progress) -> dict[str, float]:
-        """The scores on what is held out; the best epoch's weights are kept."""
+        """The scores on what is held out; the best epoch's weights are remembered."""
         if self.valid is None:
             return {}
         scores = self.kind.scores(self.valid, self._said(self.valid))
         self._set_modes()
         main = next(iter(scores.values()))
         self.n_worse += 1
+        self.last = {"score": main, "epoch": now.step // self.order.steps_an_epoch, **scores}
         if not self.best or main > self.best["score"]:
-            self.best = {"score": main, "epoch": now.step // self.order.steps_an_epoch, **scores}
+            self.best = self.last
             self.best_weights = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
             self.n_worse = 0
         return scores
@@ -188,6 +198,15 @@ class Session:
         if self.cached_valid is None:
             return self.fitted.predict(data.inputs)
         return self.fitted.predict_from(self.cached_valid, data.inputs)
+
+    def _goes_back(self) -> bool:
+        """Whether the best epoch is kept rather than the last: where learning was broken off, or the best is better
+        than chance alone would make one of several. The rate has come to nothing by the last epoch, so that of two
+        that are alike it is the better one; and a few examples held out find any epoch the best."""
+        return self._has_enough() or (
+            self.valid is not None
+            and self.best["score"] - self.last["score"] > _chance(self.best["score"], len(self.valid))
+        )
 
     def _has_enough(self) -> bool:
         return self.settings.patience is not None and self.n_worse >= self.settings.patience

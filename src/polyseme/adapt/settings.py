@@ -44,6 +44,7 @@ class Settings(BaseModel):
     dropout: Fraction | None = None  # in the head
     most_norm: Positive = 1.0
     reinit: Annotated[int, Field(ge=0)] = 0  # top blocks that begin anew
+    standardize: bool | None = None  # rows have mean 0 and spread 1 when they come to the head, whatever the encoder's
     mix_norm: bool = False
     mix_penalty: Annotated[float, Field(ge=0)] = 0.0
     valid: Fraction = 0.1  # the part that is held out where no other text is given
@@ -67,6 +68,7 @@ class Settings(BaseModel):
             "rate": _rate(encoder, self.tune),
             "head_rate": {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[self.tune],
             "block_decay": {"frozen": 1.0, "full": 0.95, "gradual": 1 / 2.6}[self.tune],
+            "standardize": frozen and self.layers != "mix",  # the scale of a mix is its gamma's to learn
             "dropout": 0.1 if self.tune == "full" else 0.2,
         }
         if not frozen and level == "text" and self.most_windows is None:

@@ -89,15 +89,15 @@ class Embeddings(nn.Module):
 
     def _places(self, batch: Batch) -> Tensor:
         """Each position's place in its sequence."""
-        longest, room = int(batch.lengths.max()) if batch.n_sequences else 0, self.positions.num_embeddings
+        starts = 0 if batch.starts is None else batch.starts
+        longest, room = int((starts + batch.lengths).max()) if batch.n_sequences else 0, self.positions.num_embeddings
         if longest > room:
             raise Mistake(
                 f"A sequence has {longest} pieces; this encoder has {room} positions. Cut longer texts into windows: "
                 f"tokenizer.with_window({room})."
             )
-        return torch.arange(len(batch.ids), device=batch.ids.device) - batch.offsets[:-1].repeat_interleave(
-            batch.lengths
-        )
+        before = (batch.offsets[:-1] - starts).repeat_interleave(batch.lengths)
+        return torch.arange(len(batch.ids), device=batch.ids.device) - before
 
     def _segments(self, segments: Tensor) -> Tensor:
         if self.segments.num_embeddings == 1:

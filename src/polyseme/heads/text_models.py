@@ -4,13 +4,13 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from polyseme.errors import Mistake
 from polyseme.heads.head import Features
 from polyseme.heads.pair import PairModel
 from polyseme.layers.bilstm import BiLstm
 from polyseme.layers.pool import maximum, mean
+from polyseme.layers.standard import Standard
 
 TextModel = Literal["linear", "ulmfit", "bilstm", "pair"]
 
@@ -50,15 +50,15 @@ class UlmfitModel(nn.Module):
 
     def __init__(self, width: int, n_outputs: int, dropout: float, hidden_width: int) -> None:
         super().__init__()
-        self.norm, self.drop = nn.BatchNorm1d(width), nn.Dropout(dropout)
+        self.norm, self.drop = Standard(width), nn.Dropout(dropout)
         self.hidden = nn.Linear(width, hidden_width)
-        self.hidden_norm, self.hidden_drop = nn.BatchNorm1d(hidden_width), nn.Dropout(min(dropout, 0.1))
+        self.hidden_norm, self.hidden_drop = Standard(hidden_width), nn.Dropout(min(dropout, 0.1))
         self.out = nn.Linear(hidden_width, n_outputs)
 
     def forward(self, features: Features) -> Tensor:
-        pooled = self.drop(_normed(self.norm, features.texts))
+        pooled = self.drop(self.norm(features.texts))
         hidden = self.hidden(pooled).relu()
-        outputs: Tensor = self.out(self.hidden_drop(_normed(self.hidden_norm, hidden)))
+        outputs: Tensor = self.out(self.hidden_drop(self.hidden_norm(hidden)))
         return outputs
 
 
@@ -76,11 +76,3 @@ class BiLstmModel(nn.Module):
         pooled = [pool(found.rows, features.offsets) for pool in (maximum, mean)]
         outputs: Tensor = self.out(self.drop(torch.cat([*pooled, found.last], 1)))
         return outputs
-
-
-def _normed(norm: nn.BatchNorm1d, rows: Tensor) -> Tensor:
-    """A lone text has no variance: it is measured by those before it."""
-    if len(rows) > 1 or not norm.training:
-        normed: Tensor = norm(rows)
-        return normed
-    return F.batch_norm(rows, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)

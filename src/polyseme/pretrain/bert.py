@@ -66,7 +66,8 @@ class BertObjective:
         examples = self._read(self.text.pieces, self.text.phases.step(step))
         rates = rates_at(self.recipe, step / max(1, self.n_steps - 1))
         rng = _rng(seed_for(self.recipe.seed, step))
-        return self._parts(examples, mask(examples, rates, self._noise, self.recipe.whole, rng))
+        masked = mask(examples, rates, self._noise, self.recipe.whole, rng)
+        return self._parts(examples, masked, self._starts(step, examples, rng))
 
     def evaluate(self) -> dict[str, float]:
         """On sequences that are held out, the same with the same masks each time."""
@@ -95,9 +96,17 @@ class BertObjective:
     def _read(self, pieces: NDArray[np.uint32], sequences: Sequences) -> Examples:
         return read(pieces, sequences, self.recipe.adjacent, self.tokenizer.id_of("cls"), self.tokenizer.id_of("sep"))
 
-    def _parts(self, examples: Examples, masked: Masked) -> list[Task]:
+    def _starts(self, step: int, examples: Examples, rng: np.random.Generator) -> Ids | None:
+        """Where sequences begin: before long ones come at any place, if it is asked for, so that none is new then."""
+        phases = self.text.phases
+        if not self.recipe.shifted or phases.is_long(step):
+            return None
+        return rng.integers(0, phases.longest - examples.lengths + 1)
+
+    def _parts(self, examples: Examples, masked: Masked, starts: Ids | None = None) -> list[Task]:
         return [
-            Task.of(examples, masked, first, last) for first, last in _groups(examples, self.recipe.positions_at_once)
+            Task.of(examples, masked, first, last, starts)
+            for first, last in _groups(examples, self.recipe.positions_at_once)
         ]
 
     @cached_property

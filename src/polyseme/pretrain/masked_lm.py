@@ -13,6 +13,7 @@ from polyseme.encoders.bert import BertEncoder
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.pretrain.examples import Examples
 from polyseme.pretrain.masking import Masked
+from polyseme.pretrain.pairs import Ids
 from polyseme.types import Batch
 
 
@@ -26,8 +27,8 @@ class Task:
     strangers: Tensor  # (sequences,) 0 where the second part follows the first, 1 where it does not
 
     @classmethod
-    def of(cls, examples: Examples, masked: Masked, first: int, last: int) -> Task:
-        """Of the sequences from first to last."""
+    def of(cls, examples: Examples, masked: Masked, first: int, last: int, starts: Ids | None = None) -> Task:
+        """Of the sequences from first to last, which begin at these places."""
         start, end = examples.offsets[first], examples.offsets[last]
         asked = slice(*np.searchsorted(masked.places, [start, end]))
         segments = examples.segments
@@ -38,6 +39,7 @@ class Task:
             n_words=torch.zeros(last - first, dtype=torch.long),
             texts=torch.arange(last - first),
             segments=None if segments is None else torch.from_numpy(segments[start:end]),
+            starts=None if starts is None else torch.from_numpy(starts[first:last]),
         )
         strangers = torch.from_numpy((~examples.follows[first:last]).astype(np.int64))
         places, targets = masked.places[asked] - start, masked.targets[asked]

@@ -123,6 +123,7 @@ class BertRecipe(NeuralRecipe):
     length: Annotated[int, Field(ge=8)] = 128  # positions of a sequence
     long_length: Annotated[int, Field(ge=8)] | None = 512  # of those in the last part of the steps, if it is more
     long_part: Fraction = 0.1
+    shifted: bool = False  # before the long ones, sequences begin at any place, not at the first
     short: Fraction = 0.1  # of the sequences are shorter on purpose
     adjacent: bool = True  # pairs, and whether the second part follows the first
     whole: Whole = False  # word: all pieces of a word are masked together; span: a few words in a row

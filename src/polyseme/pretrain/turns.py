@@ -68,7 +68,11 @@ class Phases:
         """Positions of the longest sequence."""
         return (self.long or self.short).length
 
+    def is_long(self, number: int) -> bool:
+        """Whether a step reads long sequences, or the only ones there are."""
+        return self.long is None or number >= self.n_short_steps
+
     def step(self, number: int) -> Sequences:
-        if self.long is None or number < self.n_short_steps:
+        if self.long is None or not self.is_long(number):
             return self.short.step(number)
         return self.long.step(number - self.n_short_steps)

@@ -7,13 +7,16 @@ import hmac
 import ipaddress
 import time
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from polyseme.serve.protocol import raw, whole
+from polyseme.serve.protocol import END, Head, head_of, raw
 from polyseme.serve.refusals import Refusal, body_of, overloaded, response
 from polyseme.serve.service import Service, log_place
+
+_MOST_HEADS, _HEAD_BYTES = 256, 2048  # that are remembered, of those no longer than this
 
 
 class Guards:
@@ -33,6 +36,7 @@ class Guards:
         self._open = frozenset(open_paths)  # what may be got without a token
         self._token = sha256(token.encode()).digest() if token else None
         self._hosts = {host.lower() for host in hosts} | {"localhost"}
+        self._entitled = lru_cache(_MOST_HEADS)(self._entitled_anew)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start = time.perf_counter()
@@ -57,22 +61,38 @@ class Guards:
 
     def refused_at_once(self, data: bytes) -> bytes | None:
         """The answer to a request as it came in, if it is that there is no room. Of many times the requests that can be
-        served most end here, and are to cost those that are served as little as can be."""
-        if not self.service.batcher.full or (request := whole(data)) is None:
+        served most end here, and are to cost those that are served as little as can be: what a head says is remembered,
+        since a client's are all alike, and so is the answer."""
+        batcher = self.service.batcher
+        if not batcher.full or self.service.draining:
             return None
-        method, path, headers = request
-        refusal = self._refusal(method, path, headers)
-        if refusal is None or refusal.status_code != 429:
+        end = data.find(END, 0, _HEAD_BYTES)
+        head = self._entitled(data[:end]) if end > 0 else None
+        if head is None or head.body_bytes != len(data) - end - len(END):
             return None
-        self.service.metrics.request(self._route(path), refusal.status_code, 0.0)
-        body = body_of(path, refusal.status_code, str(refusal.detail), refusal)
-        return raw(refusal.status_code, body, refusal.headers or {})
+        self.service.metrics.refused(self._route(head.path))
+        return _no_room(head.path, batcher.retry_after)
+
+    def _entitled_anew(self, head: bytes) -> Head | None:
+        """What a head says, if nothing but room can be missing."""
+        found = head_of(head)
+        if found is None or found.method != "POST" or self._forbidden(found.method, found.path, found.headers):
+            return None
+        return found
 
     def _refusal(self, method: str, path: str, headers: dict[bytes, bytes]) -> Refusal | None:
-        if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
-            return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
         if self.service.draining:
             return _ending()
+        if refusal := self._forbidden(method, path, headers):
+            return refusal
+        if method == "POST" and self.service.batcher.full:  # before anything is read: refusing must be cheap
+            return overloaded(self.service.batcher.retry_after)
+        return None
+
+    def _forbidden(self, method: str, path: str, headers: dict[bytes, bytes]) -> Refusal | None:
+        """What is wrong with a head, whenever it comes."""
+        if not self._host_is_ours(headers.get(b"host", b"").decode("latin-1")):
+            return Refusal(421, "This server does not answer to that Host. Start it with --allow-host NAME.")
         if self._token and not self._is_open(method, path) and not self._is_known(headers.get(b"authorization", b"")):
             return Refusal(
                 401, "This server wants a token: send Authorization: Bearer TOKEN.", code="invalid_api_key",
@@ -80,8 +100,6 @@ class Guards:
             )  # fmt: skip
         if (size := _length(headers)) > self.service.limits.body_bytes:
             return _too_large(size, self.service.limits.body_bytes)
-        if method == "POST" and self.service.batcher.full:  # before anything is read: refusing must be cheap
-            return overloaded(self.service.batcher.retry_after)
         return None
 
     def _host_is_ours(self, host: str) -> bool:
@@ -143,6 +161,13 @@ class _Seen:
             if (self.service.draining or self.body.closes) and not self.body.asks_first:
                 await self.body.rest()  # to close while the client still sends would cost it the answer
         await self.send(message)
+
+
+@lru_cache(_MOST_HEADS)
+def _no_room(path: str, seconds: int) -> bytes:
+    refusal = overloaded(seconds)
+    body = body_of(path, refusal.status_code, str(refusal.detail), refusal)
+    return raw(refusal.status_code, body, refusal.headers or {})
 
 
 def _ending() -> Refusal:

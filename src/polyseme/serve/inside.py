@@ -19,9 +19,10 @@ def remixed(fitted: Fitted, weights: Sequence[float], gamma: float, some: Sequen
     top = fitted.top
     assert top.mix is not None
     mix = Mix(len(weights), top.mix.norm).eval()
+    mix.load_state_dict(top.mix.state_dict())  # what layers are made alike with, where they are
     mix.scores.copy_(torch.tensor(weights).log())  # the softmax undoes it; a weight of 0 becomes -inf, and 0 again
     mix.gamma.fill_(gamma)
-    features = features_of(fitted, Top(top.reading, mix, top.head), some)
+    features = features_of(fitted, Top(top.reading, mix, top.head, top.standard), some)
     return fitted.kind.predictions(top.head, features, [example.given for example in some])
 
 

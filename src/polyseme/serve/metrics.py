@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from polyseme.serve.batcher import Batcher, Work
@@ -33,12 +35,17 @@ class Metrics:
             "polyseme_batch_seconds", "How long a batch takes.", registry=self.registry, buckets=_SECONDS
         )
         self._found: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        self._n_refused: Tally[str] = Tally()
         self._waiting = Gauge("polyseme_waiting_tokens", "Tokens that wait to be computed.", registry=self.registry)
 
     def request(self, route: str, status: int, seconds: float) -> None:
         counter, times = self._found.get((route, status)) or self._find(route, status)
         counter.inc()
         times.observe(seconds)
+
+    def refused(self, route: str) -> None:
+        """A request for which there is no room, answered without delay; added up when somebody asks."""
+        self._n_refused[route] += 1
 
     def _find(self, route: str, status: int) -> tuple[Counter, Histogram]:
         """Those of a route and a status; to look them up again takes longer than to count."""
@@ -53,4 +60,7 @@ class Metrics:
 
     def text(self, batcher: Batcher) -> bytes:
         self._waiting.set(batcher.waiting)
+        refused, self._n_refused = self._n_refused, Tally()
+        for route, n in refused.items():
+            self._find(route, 429)[0].inc(n)
         return generate_latest(self.registry)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -22,9 +23,21 @@ _LINGER = 1.0  # seconds in which a client that is cut off may read why
 # connection, or of where it ends
 _FIRST = re.compile(rb"([A-Z]+) (/[\w./-]*)(?:\?[!-~]*)? HTTP/1\.1")
 _NAME = re.compile(rb"[\w-]+")
+_SIZE = re.compile(rb"0|[1-9]\d{0,17}")
 _OTHERS = {b"proxy-connection", b"expect", b"upgrade", b"transfer-encoding", b"trailer", b"te"}
 
+END = b"\r\n\r\n"  # of a head
+
 Refuse = Callable[[bytes], bytes | None]  # what came in to the whole answer, if it is a request that is refused at once
+
+
+class Head(NamedTuple):
+    """What the head of a request says."""
+
+    method: str
+    path: str
+    headers: dict[bytes, bytes]
+    body_bytes: int
 
 
 def connections(limits: Limits, refuse: Refuse = lambda data: None) -> type[asyncio.Protocol]:
@@ -42,6 +55,7 @@ def connections(limits: Limits, refuse: Refuse = lambda data: None) -> type[asyn
             self._in_head = self._in_request = self._ended = self._is_cut = False
             self._again = False  # whether a head is parsed that was parsed before
             self._n_read = self._n_parsed = 0  # bytes of the head, at the least, by what is read and by what it holds
+            self._refused = -math.inf  # when a request was refused at once
             self._last: tuple[int, str] | None = None  # what is to be said behind the answers that are due
             self._late: asyncio.TimerHandle | None = None
             self._stuck: asyncio.TimerHandle | None = None
@@ -65,9 +79,8 @@ def connections(limits: Limits, refuse: Refuse = lambda data: None) -> type[asyn
                 return
             is_idle = not (self._in_request or self._owes() or self.flow.write_paused)
             if is_idle and len(data) <= limits.head_bytes and (answer := refuse(data)):
-                self._unwatch()
                 self.transport.write(answer)
-                self.on_response_complete()
+                self._keep()
                 return
             self._ended = False
             super().data_received(data)
@@ -141,7 +154,12 @@ def connections(limits: Limits, refuse: Refuse = lambda data: None) -> type[asyn
             self._cut(*((431, too_large) if self._is_too_large() else (400, msg)))
 
         def timeout_keep_alive_handler(self) -> None:
-            self._close()
+            self.timeout_keep_alive_task = None
+            left = self._refused + self.timeout_keep_alive - self.loop.time()
+            if left > 0:
+                self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+            else:
+                self._close()
 
         def pause_writing(self) -> None:
             super().pause_writing()
@@ -161,6 +179,17 @@ def connections(limits: Limits, refuse: Refuse = lambda data: None) -> type[asyn
                 super().shutdown()
                 if self.transport.is_closing():
                     self._stick()
+
+        def _keep(self) -> None:
+            """After a refusal the time in which nothing may come begins anew; its clock, if it runs, is left alone,
+            since setting one takes longer than to refuse."""
+            self.server_state.total_requests += 1
+            self._refused = self.loop.time()
+            if self._late is not None or self.timeout_keep_alive_task is None:
+                self._unwatch()
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
 
         def _watch(self) -> None:
             if self._late is None:
@@ -264,15 +293,14 @@ def _at_once(transport: asyncio.Transport) -> None:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def whole(data: bytes) -> tuple[str, str, dict[bytes, bytes]] | None:
-    """The method, path and headers of a request that is all of what came in and leaves the connection as it is.
+def head_of(data: bytes) -> Head | None:
+    """What a request's head says, without the empty line that ends it, if the request leaves the connection as it is.
 
     Not for requests that are served: whatever is unusual is left to the parser.
     """
-    head, end, body = data.partition(b"\r\n\r\n")
-    first, *lines = head.split(b"\r\n")
+    first, *lines = data.split(b"\r\n")
     match = _FIRST.fullmatch(first)
-    if not (match and end) or head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
+    if not match or data.count(b"\n") != len(lines) or data.count(b"\r") != len(lines):
         return None
     headers: dict[bytes, bytes] = {}
     for line in lines:
@@ -283,9 +311,10 @@ def whole(data: bytes) -> tuple[str, str, dict[bytes, bytes]] | None:
         headers[name] = value.strip(b" \t")
     if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive" or not _OTHERS.isdisjoint(headers):
         return None
-    if headers.get(b"content-length", b"0") != b"%d" % len(body):
+    size = headers.get(b"content-length", b"0")
+    if not _SIZE.fullmatch(size):
         return None
-    return match[1].decode(), match[2].decode(), headers
+    return Head(match[1].decode(), match[2].decode(), headers, int(size))
 
 
 def _closing(status: int, message: str) -> bytes:

@@ -6,10 +6,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from polyseme.errors import BadFile
+from polyseme.errors import BadFile, Mistake
+from polyseme.train.muon import Muon, between
 from polyseme.train.nt_asgd import NtAsgd
 
-Name = Literal["adagrad", "adamw", "nt_asgd"]
+Name = Literal["adagrad", "adamw", "muon", "nt_asgd"]
 
 
 def make(
@@ -27,11 +28,25 @@ def make(
     `factors` names parts of the module that learn at a rate of their own, and its ratio to the rate of all others.
     """
     groups = rate_groups(module, weight_decay, factors)
+    if name == "muon":
+        return Muon(_apart(groups, between(module)), lr=rate, betas=betas, fused=True)
     if name == "adagrad":
         return torch.optim.Adagrad(groups, lr=rate, initial_accumulator_value=initial_accumulator, fused=True)
     if name == "nt_asgd":
         return NtAsgd(groups, rate, patience)
     return torch.optim.AdamW(groups, lr=rate, betas=betas, fused=True)
+
+
+def _apart(groups: list[dict[str, Any]], between: set[Tensor]) -> list[dict[str, Any]]:
+    """The matrices between layers in groups of their own."""
+    if not between:
+        raise Mistake("optimizer='muon' is for linear layers, and this model has none between its layers. Use 'adamw'.")
+    parts = [(group, chosen) for group in groups for chosen in (True, False)]
+    found = [
+        {**group, "params": [p for p in group["params"] if (p in between) == chosen], "between": chosen}
+        for group, chosen in parts
+    ]
+    return [group for group in found if group["params"]]
 
 
 def rate_groups(
