@@ -46,12 +46,13 @@ def load(port: int, some: list[bytes], n_clients: int, seconds: float, per_secon
 
 async def _load(port: int, some: list[bytes], n_clients: int, seconds: float, per_second: float | None) -> Seen:
     seen, loop = Seen(), asyncio.get_running_loop()
-    start = time.perf_counter()
     pause = n_clients / per_second if per_second else None
-    clients = [_Client(some, place, seen, start + seconds, pause) for place in range(n_clients)]
+    clients = [_Client(some, place, seen, pause) for place in range(n_clients)]
     for client in clients:
         await loop.create_connection(lambda client=client: client, "127.0.0.1", port)  # type: ignore[misc]
+    start = time.perf_counter()  # a thousand connections take most of a second to make
     for place, client in enumerate(clients):
+        client.end = start + seconds
         loop.call_later((pause or 0.0) * place / n_clients, client.send)
     await asyncio.gather(*[client.ended for client in clients])
     seen.seconds = time.perf_counter() - start
@@ -61,8 +62,9 @@ async def _load(port: int, some: list[bytes], n_clients: int, seconds: float, pe
 class _Client(asyncio.Protocol):
     """One connection; as little work as can be, since it is done on the cores of the server."""
 
-    def __init__(self, some: list[bytes], place: int, seen: Seen, end: float, pause: float | None) -> None:
-        self.some, self.place, self.seen, self.end, self.pause = some, place, seen, end, pause
+    def __init__(self, some: list[bytes], place: int, seen: Seen, pause: float | None) -> None:
+        self.some, self.place, self.seen, self.pause = some, place, seen, pause
+        self.end = 0.0  # when nothing is sent any more
         self.loop = asyncio.get_running_loop()
         self.ended = self.loop.create_future()
         self.due = self.sent = 0.0

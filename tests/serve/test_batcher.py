@@ -1,5 +1,6 @@
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -213,5 +214,21 @@ def test_what_is_made_aside_is_among_what_waits_until_it_is_made():
                 await asyncio.sleep(0.01)
         assert await queue.aside(lambda: 7, 20, soon()) == 7
         assert queue.waiting == 0
+
+    asyncio.run(main())
+
+
+def test_where_much_waits_a_thread_need_not_wait_for_the_loop():
+    async def main():
+        doubling, queue = Doubling(budget=10), batcher()
+        tasks = [await begin(queue.results(doubling.work, [n], [10], soon())) for n in range(8)]
+        assert queue.waiting == 60  # one is computed, one is next
+        doubling.gate.set()
+        for _ in range(200):
+            time.sleep(0.01)  # the loop is busy with other things
+            if len(doubling.batches) == 2:
+                break
+        assert doubling.batches == [[0], [1]]
+        assert await asyncio.gather(*tasks) == [[2 * n] for n in range(8)]
 
     asyncio.run(main())

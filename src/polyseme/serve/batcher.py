@@ -9,13 +9,15 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from polyseme.serve.computing import Threads, attempt
 
 Made = TypeVar("Made")
+_Timed: TypeAlias = tuple[list[Any], float]  # what was made of each input, and the seconds it took
 
 _AHEAD = 4  # batches' worth of waiting inputs among which those of like length are looked for
+_PLENTY = 4  # batches' worth a thread that wait when threads are given one ahead
 _REOPEN = 0.9  # of the limit: once full, nothing is taken until so little waits
 
 
@@ -88,7 +90,7 @@ class Batcher:
     def __init__(self, threads: Threads, limit: int, observe: Observer | None = None) -> None:
         self.threads, self.n_threads, self.limit, self.observe = threads, threads.n_threads, limit, observe
         self.waiting = 0  # tokens
-        self._n_free = self.n_threads
+        self._n_free = self.n_threads  # less than none where batches wait for threads
         self._items: list[_Item] = []
         self._numbers = count()
         self._clock = 0.0  # the turn that is being served
@@ -170,15 +172,23 @@ class Batcher:
         self._begin()
 
     def _begin(self) -> None:
-        """Give free threads something to do."""
-        while self._n_free and (batch := self._take()):
+        """Give free threads something to do, and busy ones something to do next."""
+        while (self._n_free > 0 or self._may_go_ahead()) and (batch := self._take()):
             work = batch[0].request.work
             n_threads = self._n_free if self._alone(work) else 1
             self._n_free -= n_threads
             given = [item.given for item in batch]
             pool = self.threads.given(n_threads)
-            running = asyncio.get_running_loop().run_in_executor(pool, attempt, work.run, given, n_threads)
-            running.add_done_callback(self._ended(batch, n_threads, time.perf_counter()))
+            running = asyncio.get_running_loop().run_in_executor(pool, _timed, work.run, given, n_threads)
+            running.add_done_callback(self._ended(batch, n_threads))
+
+    def _may_go_ahead(self) -> bool:
+        """Whether each thread may have a batch ready for when it has done its own: where much waits, the loop has a
+        flood to read and may take a while to hear that a thread is free."""
+        if not self._items or self._n_free <= -self.n_threads:
+            return False
+        work = self._items[0].request.work
+        return not work.shared and self.waiting > _PLENTY * self.n_threads * work.budget
 
     def _alone(self, work: Work) -> bool:
         """Whether a batch gets all threads; a small work does when there is nothing else for them to do."""
@@ -213,7 +223,7 @@ class Batcher:
         """Tokens of a batch: its budget, or less where several threads are free to share what waits."""
         if work.shared:
             return work.budget
-        return min(work.budget, max(work.budget // 4, math.ceil(self.waiting / self._n_free)))
+        return min(work.budget, max(work.budget // 4, math.ceil(self.waiting / max(1, self._n_free))))
 
     def _near(self, work: Work, room: int) -> list[_Item]:
         found, total = [], 0
@@ -233,14 +243,14 @@ class Batcher:
         # the clock goes as far as each request would have come, had they been served in turn
         self._clock = max(self._clock + total / max(1, self._n_requests), batch[0].turn)
 
-    def _ended(self, batch: list[_Item], n_threads: int, start: float) -> Callable[[asyncio.Future[list[Any]]], None]:
-        def ended(running: asyncio.Future[list[Any]]) -> None:
-            seconds = time.perf_counter() - start
+    def _ended(self, batch: list[_Item], n_threads: int) -> Callable[[asyncio.Future[_Timed]], None]:
+        def ended(running: asyncio.Future[_Timed]) -> None:
             self._n_free += n_threads
-            self._tell(batch, n_threads, seconds)
             if not running.cancelled():
-                for item, found in zip(batch, running.result(), strict=True):
-                    _settle(item, found)
+                found, seconds = running.result()
+                self._tell(batch, n_threads, seconds)
+                for item, one in zip(batch, found, strict=True):
+                    _settle(item, one)
             self._begin()
 
         return ended
@@ -250,6 +260,12 @@ class Batcher:
         self._pace.add(total, seconds * n_threads)
         if self.observe:
             self.observe(batch[0].request.work, len(batch), total, seconds)
+
+
+def _timed(run: Callable[[Sequence[Any]], list[Any]], given: Sequence[Any], n_threads: int) -> _Timed:
+    """In a thread."""
+    start = time.perf_counter()
+    return attempt(run, given, n_threads), time.perf_counter() - start
 
 
 def _expire(answer: asyncio.Future[list[Any]]) -> None:

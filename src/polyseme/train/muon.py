@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 _MOMENTUM = 0.95
-SPREAD = 0.7  # of the entries of an update a rate: some three times AdamW's, which was better than as much (docs/log.md)
+SPREAD = (
+    0.7  # of the entries of an update a rate: some three times AdamW's, which was better than as much (docs/log.md)
+)
 _QUINTIC = (
     3.4445,
     -4.7750,
