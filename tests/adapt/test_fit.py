@@ -1,5 +1,6 @@
 import json
 import random
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -376,3 +377,27 @@ def test_a_bert_that_learns_reads_pairs_by_its_pooler_and_single_texts_by_their_
     ):  # fmt: skip
         kind = Classes(("x", "y"), Texts(pairs), "str")
         assert settled(kind, made, settings(tune=tune), 100).pool == pool
+
+
+@pytest.mark.parametrize(
+    ("scores", "n_examples", "epoch"),
+    [([0.9, 0.8], 1000, 1), ([0.9, 0.8], 10, 2), ([0.81, 0.8], 1000, 2), ([0.8, 0.9], 10, 2), ([1.0, 1.0], 5, 2)],
+)
+def test_an_earlier_epoch_is_kept_only_where_it_is_better_beyond_chance(tiny_static, scores, n_examples, epoch):
+    fitted = fit(tiny_static, "classify", reviews(20), settings(tune="frozen", epochs=1))
+    one = session.Session(fitted, reviews(20), reviews(n_examples), 0, lambda report: None)
+    best = max(range(len(scores)), key=scores.__getitem__)
+    one.best = {"score": scores[best], "epoch": best + 1}
+    one.last = {"score": scores[-1], "epoch": len(scores)}
+    assert (one.best if one._goes_back() else one.last)["epoch"] == epoch
+
+
+def test_a_frozen_head_learns_from_rows_of_any_scale(tiny_static):
+    small = deepcopy(tiny_static)
+    with torch.no_grad():
+        small.encoder.table.weight.mul_(1e-3)
+    values = settings(tune="frozen", epochs=3)
+    one, other = (fit(some, "classify", reviews(), values, reviews(seed=1)) for some in (tiny_static, small))
+    assert one.settings.standardize
+    assert one.metrics["accuracy"] == pytest.approx(other.metrics["accuracy"], abs=0.05)
+    assert not fit(tiny_static, "classify", reviews(20), settings(tune="frozen", layers="mix")).settings.standardize

@@ -76,8 +76,9 @@ def test_one_thread_asked_for_is_one_thread_used(pretrained):
     assert threads_of(pretrained.encoder, 50) == {get_ident()}
 
 
-def test_few_batches_stay_with_all_threads(pretrained):
-    assert threads_of(pretrained.encoder, 3) == {get_ident()}
+def test_a_single_batch_stays_with_all_threads(pretrained):
+    assert threads_of(pretrained.encoder, 1) == {get_ident()}
+    assert get_ident() not in threads_of(pretrained.encoder, 2)
 
 
 def test_large_encoders_and_those_without_products_stay_with_all_threads(pretrained):

@@ -12,12 +12,21 @@ from polyseme.text.words import to_text
 LENGTHS = st.lists(st.integers(0, 40), max_size=60)
 
 
-@given(LENGTHS, st.integers(1, 100), st.none() | st.integers(1, 20))
-def test_every_sequence_is_in_one_batch_and_batches_keep_the_budget(lengths, budget, window):
+@given(LENGTHS, st.integers(1, 100), st.none() | st.integers(1, 20), st.integers(1, 3))
+def test_every_sequence_is_in_one_batch_and_batches_keep_the_budget(lengths, budget, window, times):
     lengths = torch.tensor(lengths, dtype=torch.long)
-    found = list(groups(lengths, budget, window))
+    found = list(groups(lengths, budget, window, times))
     assert sorted(index for group in found for index in group.tolist()) == list(range(len(lengths)))
     assert all(lengths[group].sum() <= budget or len(group) == 1 for group in found)
+
+
+@pytest.mark.parametrize("n_sequences", [9, 100, 131, 512])
+def test_batches_for_several_at_once_are_even(n_sequences):
+    lengths = torch.randint(5, 60, (n_sequences,), generator=torch.Generator().manual_seed(0))
+    sizes = [int(lengths[group].sum()) for group in groups(lengths, 512, times=2)]
+    assert len(sizes) % 2 == 0
+    assert len(sizes) <= len(list(groups(lengths, 512))) + 1
+    assert max(sizes) - min(sizes) <= 2 * int(lengths.max())
 
 
 @given(LENGTHS)

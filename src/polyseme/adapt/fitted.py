@@ -16,7 +16,7 @@ from polyseme.adapt.model import Top
 from polyseme.adapt.settings import Settings
 from polyseme.adapt.shared import Taken
 from polyseme.encoders import Pretrained
-from polyseme.encoders.workers import evaluating, side_by_side
+from polyseme.encoders.workers import at_once, evaluating, side_by_side
 from polyseme.types import Prediction
 
 _WINDOW = 2048  # examples that are tokenised and sorted by length together
@@ -61,7 +61,7 @@ class Fitted:
         whole = self.kind.inputs(self.pretrained, window, self.settings)
         found: list[Prediction | None] = [None] * len(window)
         encoder, top = self.pretrained.encoder, self.top
-        groups = list(whole.groups(encoder.budget))
+        groups = list(whole.groups(encoder.budget, at_once(encoder)))
 
         def said(examples: Tensor) -> list[Prediction]:
             batch = whole.take(examples)

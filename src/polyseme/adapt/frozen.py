@@ -20,7 +20,7 @@ from polyseme.adapt.rows import Reading, Rows
 from polyseme.adapt.store import Shape, Store
 from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.digest import add_weights
-from polyseme.encoders.workers import evaluating, side_by_side
+from polyseme.encoders.workers import at_once, evaluating, side_by_side
 from polyseme.text.batches import offsets_of, ranges
 
 _SIDE_BY_SIDE = 16  # batches whose rows are in memory at once
@@ -98,7 +98,7 @@ def _key(encoder: Encoder, inputs: Inputs, reading: Reading, dtype: str) -> str:
 def _fill(
     encoder: Encoder, inputs: Inputs, reading: Reading, offsets: Tensor, arrays: list[NDArray[Any]], tell: Tell
 ) -> None:
-    done, total, groups = 0, int(inputs.lengths.sum()), inputs.groups(encoder.budget)
+    done, total, groups = 0, int(inputs.lengths.sum()), inputs.groups(encoder.budget, at_once(encoder))
 
     def rows_of(examples: Tensor) -> Rows:
         batch = inputs.take(examples)

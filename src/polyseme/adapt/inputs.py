@@ -53,9 +53,10 @@ class Inputs:
         shift = (examples - torch.arange(len(examples))) * self.n_each
         return replace(batch, texts=batch.texts - shift.repeat_interleave(counts))
 
-    def groups(self, budget: int) -> Iterator[Tensor]:
-        """All examples in groups of like length and at most so many positions, each group's numbers rising."""
-        for group in groups(self.lengths, budget):
+    def groups(self, budget: int, times: int) -> Iterator[Tensor]:
+        """All examples in groups of like length and at most so many positions, each group's numbers rising; of the
+        groups there are so many times any number."""
+        for group in groups(self.lengths, budget, times=times):
             yield group.sort().values
 
     def digest(self) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from polyseme.encoders.encoder import Directions, Encoder
-from polyseme.encoders.workers import evaluating, side_by_side
+from polyseme.encoders.workers import at_once, evaluating, side_by_side
 from polyseme.errors import Mistake
 from polyseme.layers.mix import Layers, choose
 from polyseme.layers.pool import to_words, total
@@ -94,7 +94,7 @@ class Pretrained:
             vectors, offsets = _rows(encoding, batch, layers, level)
             return list(torch.split(vectors, offsets.diff().tolist(), -2))
 
-        parts = list(groups(whole.lengths, self.encoder.budget))
+        parts = list(groups(whole.lengths, self.encoder.budget, times=at_once(self.encoder)))
         with evaluating(self.encoder):
             made = side_by_side(self.encoder, parts, embedded)
         found: list[Tensor] = [torch.empty(0)] * whole.n_sequences

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from polyseme.encoders.pretrained import Pretrained
-from polyseme.encoders.workers import evaluating, side_by_side
+from polyseme.encoders.workers import at_once, evaluating, side_by_side
 from polyseme.errors import Mistake
 from polyseme.layers.pool import mean
 from polyseme.text.batches import groups, take
@@ -34,7 +34,7 @@ def sentence_vectors(pretrained: Pretrained, texts: Sequence[str]) -> NDArray[np
     tokenizer, encoder = pretrained.tokenizer.with_window(window), pretrained.encoder
     whole = tokenizer.encode([Text(prompt + text, ()) for text in texts])  # pieces are all that counts, not words
     firsts = torch.searchsorted(whole.texts, torch.arange(len(texts)))  # the first window of each text
-    parts = list(groups(whole.lengths[firsts], encoder.budget))
+    parts = list(groups(whole.lengths[firsts], encoder.budget, times=at_once(encoder)))
     with evaluating(encoder):
         pooled = side_by_side(encoder, parts, lambda part: pool(encoder(take(whole, firsts[part]))))
     found = torch.zeros(len(texts), encoder.widths[-1])

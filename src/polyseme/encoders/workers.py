@@ -15,8 +15,6 @@ from polyseme.encoders.encoder import Encoder
 
 Made = TypeVar("Made")
 
-_AT_LEAST = 2  # batches a worker, or the last one is waited for too long
-
 
 def side_by_side(encoder: Encoder, groups: Iterable[Tensor], work: Callable[[Tensor], Made]) -> list[Made]:
     """What `work` makes of each group of sequences, in order, without gradients.
@@ -24,7 +22,7 @@ def side_by_side(encoder: Encoder, groups: Iterable[Tensor], work: Callable[[Ten
     The products of a small encoder are too small to share: each thread then takes whole batches and computes alone.
     """
     groups = list(groups)
-    n_workers = _n_workers(encoder, len(groups))
+    n_workers = max(1, min(at_once(encoder), len(groups)))
     if n_workers == 1:
         return [_without_gradients(work, group) for group in groups]
     n_threads, ready = torch.get_num_threads(), Barrier(n_workers + 1)
@@ -49,10 +47,11 @@ def evaluating(encoder: Encoder) -> Iterator[None]:
         encoder.train(training)
 
 
-def _n_workers(encoder: Encoder, n_groups: int) -> int:
+def at_once(encoder: Encoder) -> int:
+    """How many batches are encoded side by side, where there are so many."""
     if not encoder.small or any(parameter.device.type != "cpu" for parameter in encoder.parameters()):
         return 1
-    return max(1, min(torch.get_num_threads(), n_groups // _AT_LEAST))
+    return torch.get_num_threads()
 
 
 def _alone(ready: Barrier) -> None:

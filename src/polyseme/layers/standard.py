@@ -15,4 +15,4 @@ class Standard(nn.BatchNorm1d):
 
 def fixed(width: int) -> Standard:
     """With nothing to learn but the mean of all batches: rows of a frozen encoder are the same in every epoch."""
-    return Standard(width, affine=False, momentum=None)
+    return Standard(width, eps=1e-12, affine=False, momentum=None)

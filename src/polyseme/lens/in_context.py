@@ -14,7 +14,7 @@ from torch import Tensor
 from polyseme.adapt.inputs import Inputs, texts_in
 from polyseme.adapt.rows import Reading
 from polyseme.encoders import Pretrained
-from polyseme.encoders.workers import evaluating, side_by_side
+from polyseme.encoders.workers import at_once, evaluating, side_by_side
 from polyseme.errors import Mistake
 from polyseme.layers.pool import mean
 from polyseme.types import Text
@@ -107,7 +107,7 @@ def _window(
         places, offsets = _places([[spans[n] for n in numbers] for numbers in ranges], rows.offsets.tolist())
         return Vectors(np.concatenate(ranges), [mean(layer[places], offsets).numpy() for layer in rows.layers])
 
-    groups = inputs.groups(encoder.budget)
+    groups = inputs.groups(encoder.budget, at_once(encoder))
     with evaluating(encoder):
         while some := list(islice(groups, _SIDE_BY_SIDE)):
             yield from side_by_side(encoder, some, chosen)

@@ -1,33 +1,59 @@
 """Packed batches: parts of a large Batch, filled by a budget of positions from length-sorted windows."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from polyseme.types import Batch, Packed
 
 
-def groups(lengths: Tensor, budget: int, window: int | None = None) -> Iterator[Tensor]:
+def groups(lengths: Tensor, budget: int, window: int | None = None, times: int = 1) -> Iterator[Tensor]:
     """Indices of sequences for one batch after another: of like length, together at most `budget` positions.
 
     Sorting happens within windows of that many sequences (None: all of them), so that a stream needs no end. A
-    sequence longer than the budget has a batch of its own.
+    sequence longer than the budget has a batch of its own. Of a window's batches there are so many `times` any number,
+    as even as can be: those who work on them at the same time then end at the same time.
 
     >>> [group.tolist() for group in groups(torch.tensor([5, 1, 5, 2]), budget=8)]
     [[1, 3, 0], [2]]
+    >>> [group.tolist() for group in groups(torch.tensor([5, 1, 5, 2, 3]), budget=13, times=2)]
+    [[1, 3, 4], [0, 2]]
     """
     for start in range(0, len(lengths), window or max(1, len(lengths))):
         part = lengths[start : start + (window or len(lengths))]
         order = part.argsort(stable=True)
-        ends = part[order].cumsum(0)
-        first = 0
-        while first < len(order):
-            before = ends[first - 1].item() if first else 0
-            last = int(torch.searchsorted(ends, before + budget, right=True))
-            last = max(last, first + 1)
+        cuts = _cuts(part[order].cumsum(0).numpy(), budget, times)
+        for first, last in pairwise(cuts):
             yield order[first:last] + start
-            first = last
+
+
+def _cuts(ends: NDArray[np.int64], budget: int, times: int) -> list[int]:
+    """Where batches begin, and the end; with the lowest budget that makes no more of them than are wanted."""
+    cuts = _filled(ends, budget)
+    if times == 1:
+        return cuts
+    wanted, low = -(-(len(cuts) - 1) // times) * times, 0
+    while low + 1 < budget:
+        middle = (low + budget) // 2
+        fewer = _filled(ends, middle)
+        if len(fewer) - 1 <= wanted:
+            cuts, budget = fewer, middle
+        else:
+            low = middle
+    return cuts
+
+
+def _filled(ends: NDArray[np.int64], budget: int) -> list[int]:
+    cuts, before = [0], 0
+    while cuts[-1] < len(ends):
+        last = int(np.searchsorted(ends, before + budget, side="right"))
+        cuts.append(max(last, cuts[-1] + 1))
+        before = int(ends[cuts[-1] - 1])
+    return cuts
 
 
 def take(batch: Batch, sequences: Tensor) -> Batch:
@@ -46,6 +72,7 @@ def take(batch: Batch, sequences: Tensor) -> Batch:
         segments=None if batch.segments is None else batch.segments[positions],
         spellings=spellings,
         owned=None if batch.owned is None else batch.owned[positions],
+        starts=None if batch.starts is None else batch.starts[sequences],
     )
 
 
