@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Self
 import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from polyseme.encoders.encoder import Encoder, Family
 from polyseme.errors import Mistake
 from polyseme.layers import dropout
+from polyseme.layers.dense import times
 from polyseme.layers.packed_lstm import PackedLstm, steps_of
 from polyseme.layers.start import table
 from polyseme.layers.time_major import sequences_of
@@ -127,7 +127,7 @@ class TiedDecoder(nn.Module):
 
     def forward(self, vectors: Tensor, encoder: AwdLstmEncoder) -> Tensor:
         """(rows, words) logits; the weight is the encoder's, given here so that it has one owner."""
-        return F.linear(vectors, encoder.embedding.weight, self.bias)
+        return times(vectors, encoder.embedding.weight, self.bias)
 
 
 class BidirectionalAwdLstm(Encoder):

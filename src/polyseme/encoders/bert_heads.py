@@ -4,10 +4,11 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from polyseme.encoders.bert_config import ACTIVATIONS, BertConfig, initialise
 from polyseme.errors import Mistake
+from polyseme.layers.dense import times
+from polyseme.layers.rounded import linear
 from polyseme.layers.softmax import full_loss
 
 
@@ -46,12 +47,12 @@ class MaskedWords(nn.Module):
         self.activation = ACTIVATIONS[config.hidden_act]
 
     def forward(self, vectors: Tensor, table: Tensor) -> Tensor:
-        return F.linear(self._transformed(vectors), table, self.bias)
+        return times(self._transformed(vectors), table, self.bias)
 
     def loss(self, vectors: Tensor, table: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood of these pieces; the scores of all rows are never in memory at once."""
         return full_loss(self._transformed(vectors), table, self.bias, targets)
 
     def _transformed(self, vectors: Tensor) -> Tensor:
-        normed: Tensor = self.norm(self.activation(self.dense(vectors)))
+        normed: Tensor = self.norm(self.activation(linear(self.dense, vectors)))
         return normed

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyseme.errors import Mistake
+from polyseme.layers.dense import times
 from polyseme.layers.prepared import can_prepare, prepared
 from polyseme.layers.products import Precision
 
@@ -21,8 +22,7 @@ def linear(layer: nn.Linear, rows: Tensor, precision: Precision = "float32") -> 
     if precision not in ("float32", "int8"):
         raise Mistake(f"precision={precision!r} is not known. Use 'float32' or 'int8'.")
     if precision == "float32" or not _can_round(layer, rows):
-        plain: Tensor = layer(rows)
-        return plain
+        return times(rows, layer.weight, layer.bias)
     rounded = prepared(layer, "int8 by row", lambda: _Rounded.of(layer.weight.detach()))
     return rounded.product(rows, layer.bias)
 

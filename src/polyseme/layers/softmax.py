@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from polyseme.layers.dense import times
 from polyseme.layers.start import normal_
 
 _ROWS = 256  # whose logits stay in memory at once
@@ -28,7 +29,7 @@ class Softmax(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Logits (positions, words)."""
-        return F.linear(vectors, self.weight, self.bias)
+        return times(vectors, self.weight, self.bias)
 
     def loss(self, vectors: Tensor, targets: Tensor) -> Tensor:
         """The mean negative log-likelihood of the targets under the full softmax."""
@@ -59,7 +60,7 @@ class Ranking:
 def full_loss(vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
     """The mean negative log-likelihood of the targets; the weight, a row a word, may be an embedding's."""
     if not torch.is_grad_enabled():
-        return F.cross_entropy(F.linear(vectors, weight, bias), targets)
+        return F.cross_entropy(times(vectors, weight, bias), targets)
     loss: Tensor = _FullLoss.apply(vectors, weight, bias, targets)  # type: ignore[no-untyped-call]
     return loss
 
@@ -99,13 +100,14 @@ class _FullLoss(torch.autograd.Function):
     def forward(ctx: Any, vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
         n, loss = len(targets), vectors.new_zeros(())
         into = torch.empty_like(vectors), torch.zeros_like(weight), torch.zeros_like(bias)
+        turned = weight.t().contiguous()
         for start in range(0, n, _ROWS):
             rows, wanted = vectors[start : start + _ROWS], targets[start : start + _ROWS].unsqueeze(1)
-            logs = torch.addmm(bias, rows, weight.t()).log_softmax(1)  # (rows, words)
+            logs = times(rows, weight, bias).log_softmax(1)  # (rows, words)
             loss -= logs.gather(1, wanted).sum()
             errors = logs.exp_()  # the softmax, and then its difference from what was wanted
             errors.scatter_add_(1, wanted, errors.new_full(wanted.shape, -1.0))
-            torch.mm(errors, weight, out=into[0][start : start + _ROWS])
+            into[0][start : start + _ROWS] = times(errors, turned)
             into[1].addmm_(errors.t(), rows)
             into[2].add_(errors.sum(0))
         ctx.save_for_backward(*into)
@@ -126,15 +128,15 @@ class _SampledLoss(torch.autograd.Function):
     ) -> Tensor:
         n, wanted, drawn = len(targets), weight[targets], weight[samples]
         true = (vectors * wanted).sum(1) + bias[targets] - likely[:n]  # (positions,)
-        others = torch.addmm(bias[samples] - likely[n:], vectors, drawn.t())  # (positions, samples)
+        others = times(vectors, drawn, bias[samples] - likely[n:])  # (positions, samples)
         others[_hits(targets, samples)] = -torch.inf
         sums = torch.logaddexp(true, others.logsumexp(1))
         loss = (sums - true).mean()
         errors = others.sub_(sums.unsqueeze(1)).exp_()  # the softmax: what is too much at each sample
         missing = (true - sums).exp_().sub_(1)  # and too little at the target
-        grad_vectors = torch.mm(errors, drawn).addcmul_(missing.unsqueeze(1), wanted)
+        grad_vectors = times(errors, drawn.t().contiguous()).addcmul_(missing.unsqueeze(1), wanted)
         rows = torch.cat([targets, samples])
-        grad_rows = torch.cat([missing.unsqueeze(1) * vectors, errors.t() @ vectors])
+        grad_rows = torch.cat([missing.unsqueeze(1) * vectors, times(errors.t(), vectors.t())])
         ctx.save_for_backward(grad_vectors, rows, grad_rows, torch.cat([missing, errors.sum(0)]))
         ctx.shape = weight.shape
         return loss

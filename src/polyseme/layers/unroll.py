@@ -14,6 +14,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from polyseme.layers.dense import times
 from polyseme.layers.products import packed_for
 
 _NO_CLIP = float("inf")
@@ -58,7 +59,7 @@ class _Unroll(torch.autograd.Function):
         ctx: Any, inputs: Tensor, sizes: list[int], last: Tensor, hidden: Tensor, cell: Tensor, weight_input: Tensor,
         weight_hidden: Tensor, bias: Tensor, weight_projection: Tensor | None, kind: Kind,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        gates = torch.addmm(bias, inputs, weight_input.t())  # (rows, 4 * units)
+        gates = times(inputs, weight_input, bias)  # (rows, 4 * units)
         units = cell.shape[1]
         cells, squashed, before = (inputs.new_empty(len(inputs), units) for _ in range(3))  # before the projection
         outputs = before if weight_projection is None else inputs.new_empty(len(inputs), len(weight_projection))
@@ -121,9 +122,9 @@ class _Unroll(torch.autograd.Function):
                 slope.mul_(of_what)
             grad_hidden, grad_cell = backwards(slopes[first:end]), now * forget[first:end]
         previous = _before(hidden, outputs, sizes)  # (rows, width), what each step was given
-        grad_weights = slopes.t() @ torch.cat([inputs, previous], 1)  # one product for both matrices
+        grad_weights = times(slopes.t(), torch.cat([inputs, previous], 1).t())  # one product for both matrices
         return (
-            slopes @ weight_input if ctx.needs_input_grad[0] else None,
+            times(slopes, weight_input.t().contiguous()) if ctx.needs_input_grad[0] else None,
             None,
             None,
             grad_hidden,
@@ -131,7 +132,7 @@ class _Unroll(torch.autograd.Function):
             grad_weights[:, : inputs.shape[1]],
             grad_weights[:, inputs.shape[1] :],
             slopes.sum(0),
-            None if weight_projection is None else grads.t() @ before,
+            None if weight_projection is None else times(grads.t(), before.t()),
             None,
         )
 

@@ -1,0 +1,73 @@
+"""Products of rows and matrices, by whichever library is the faster one on this processor."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+_LEAST = 4096  # numbers of a matrix; with fewer, what a call costs is more than what it computes
+
+
+def times(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """rows @ weight.T + bias: (rows, in) and (out, in) to (rows, out), with gradients where they are asked for."""
+    if not can_choose(rows, weight) or not onednn_is_faster():
+        return F.linear(rows, weight, bias)
+    learns = rows.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)
+    if torch.is_grad_enabled() and learns:
+        found: Tensor = _Times.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
+        return found
+    return _onednn(rows, weight, bias)
+
+
+def can_choose(rows: Tensor, weight: Tensor) -> bool:
+    """Whether both libraries could multiply these."""
+    plain = rows.device.type == weight.device.type == "cpu" and rows.dtype == weight.dtype == torch.float32
+    return plain and rows.ndim == 2 and weight.numel() >= _LEAST and len(rows) > 0
+
+
+@cache
+def onednn_is_faster() -> bool:
+    """MKL, which torch multiplies with, takes AVX-512 from Intel's processors alone; oneDNN takes it from any.
+
+    On an AMD of Zen 4 or 5 that is more than twice the speed (bench/products.py); with AVX2 the two are level. It is
+    asked of the processor, not measured: a run that goes on must multiply as it did before.
+    """
+    has_both = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return has_both and torch.backends.cpu.get_cpu_capability() == "AVX512" and "AuthenticAMD" in _vendor()
+
+
+def _vendor() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return platform.processor()
+
+
+class _Times(torch.autograd.Function):
+    """The same three products that autograd would ask for."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(rows, weight)
+        return _onednn(rows, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        rows, weight = ctx.saved_tensors
+        grad = grad.contiguous()
+        return (
+            _onednn(grad, weight.t().contiguous(), None) if ctx.needs_input_grad[0] else None,
+            _onednn(grad.t(), rows.t(), None) if ctx.needs_input_grad[1] else None,
+            grad.sum(0) if ctx.needs_input_grad[2] else None,
+        )
+
+
+def _onednn(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+    return found
