@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from polyseme.layers.prepared import _kept, can_prepare, prepared
+from polyseme.layers import prepared as prepared_module
+from polyseme.layers.prepared import _kept, can_prepare, prepared, unchanged
 
 
 def current(linear):
@@ -114,3 +115,18 @@ def test_nothing_is_prepared_where_gradients_are_wanted_or_changes_cannot_be_see
     with torch.inference_mode():
         assert can_prepare(linear)
         assert not can_prepare(nn.Linear(2, 3))  # such tensors have no version
+
+
+def test_where_nothing_changes_parameters_are_looked_at_once(monkeypatch):
+    layer, looks = nn.Linear(2, 2), []
+    monkeypatch.setattr(
+        prepared_module._Stamp, "of", lambda tensor, of=prepared_module._Stamp.of: looks.append(1) or of(tensor)
+    )
+    with torch.inference_mode(), unchanged({}):
+        assert prepared(layer, "one", lambda: 1) == prepared(layer, "one", lambda: 2) == 1
+        assert len(looks) == 2  # the weight and the bias
+    layer.weight.data.add_(1)
+    with torch.inference_mode():
+        assert prepared(layer, "one", lambda: 2) == 2
+        with unchanged({}):
+            assert prepared(layer, "one", lambda: 3) == 2

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from polyseme.encoders.encoder import Encoder
+from polyseme.layers.prepared import Seen, unchanged
 
 Made = TypeVar("Made")
 
@@ -22,12 +23,13 @@ def side_by_side(encoder: Encoder, groups: Iterable[Tensor], work: Callable[[Ten
     The products of a small encoder are too small to share: each thread then takes whole batches and computes alone.
     """
     groups = list(groups)
+    seen: Seen = {}
     n_workers = max(1, min(at_once(encoder), len(groups)))
     if n_workers == 1:
-        return [_without_gradients(work, group) for group in groups]
+        return [_without_gradients(work, group, seen) for group in groups]
     n_threads, ready = torch.get_num_threads(), Barrier(n_workers + 1)
     with ThreadPoolExecutor(n_workers, initializer=_alone, initargs=(ready,)) as workers:
-        waiting = [workers.submit(_without_gradients, work, group) for group in groups]
+        waiting = [workers.submit(_without_gradients, work, group, seen) for group in groups]
         ready.wait()
         torch.set_num_threads(n_threads)  # the last number set is also what threads born later begin with
         try:
@@ -60,6 +62,6 @@ def _alone(ready: Barrier) -> None:
     ready.wait()
 
 
-def _without_gradients(work: Callable[[Tensor], Made], group: Tensor) -> Made:
-    with torch.inference_mode():  # a thread enters it for itself
+def _without_gradients(work: Callable[[Tensor], Made], group: Tensor, seen: Seen) -> Made:
+    with torch.inference_mode(), unchanged(seen):  # a thread enters them for itself
         return work(group)

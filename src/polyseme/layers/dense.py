@@ -22,7 +22,19 @@ def times(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if torch.is_grad_enabled() and learns:
         found: Tensor = _Times.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
         return found
-    return _onednn(rows, weight, bias)
+    return packed_times(rows, weight, bias)
+
+
+def pack(weight: Tensor, n_rows: int) -> Tensor:
+    """The weight in oneDNN's own layout, which is best for so many rows and serves any other number too."""
+    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), n_rows)
+    return packed
+
+
+def packed_times(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """oneDNN's product, without gradients; the weight may be packed."""
+    found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+    return found
 
 
 def can_choose(rows: Tensor, weight: Tensor) -> bool:
@@ -55,19 +67,14 @@ class _Times(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(rows, weight)
-        return _onednn(rows, weight, bias)
+        return packed_times(rows, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         rows, weight = ctx.saved_tensors
         grad = grad.contiguous()
         return (
-            _onednn(grad, weight.t().contiguous(), None) if ctx.needs_input_grad[0] else None,
-            _onednn(grad.t(), rows.t(), None) if ctx.needs_input_grad[1] else None,
+            packed_times(grad, weight.t().contiguous(), None) if ctx.needs_input_grad[0] else None,
+            packed_times(grad.t(), rows.t(), None) if ctx.needs_input_grad[1] else None,
             grad.sum(0) if ctx.needs_input_grad[2] else None,
         )
-
-
-def _onednn(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
-    return found

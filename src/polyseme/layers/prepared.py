@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import RLock
-from typing import Any, TypeVar
+from threading import RLock, local
+from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
 Made = TypeVar("Made")
+Seen: TypeAlias = dict[tuple[int, str], Any]
 
 _SAMPLE, _SMALL = 1024, 8192  # values of a large tensor that are compared; a small one is compared whole
 
@@ -26,6 +28,28 @@ def prepared(module: nn.Module, name: str, make: Callable[[], Made]) -> Made:
 
     It is kept beside the module, not on it: copies and saved files do not see it, and it goes when the module goes.
     """
+    seen: Seen | None = getattr(_here, "seen", None)
+    if seen is not None:
+        if (id(module), name) not in seen:
+            seen[id(module), name] = _looked_up(module, name, make)
+        looked_up: Made = seen[id(module), name]
+        return looked_up
+    return _looked_up(module, name, make)
+
+
+@contextmanager
+def unchanged(seen: Seen) -> Iterator[None]:
+    """Inside the block, in this thread, parameters are looked at once: nobody changes them before the end. Threads that
+    do one thing together share what they have `seen`, a dict that is empty at first."""
+    before = getattr(_here, "seen", None)
+    _here.seen = seen
+    try:
+        yield
+    finally:
+        _here.seen = before
+
+
+def _looked_up(module: nn.Module, name: str, make: Callable[[], Made]) -> Made:
     with _lock:
         kept = _kept.setdefault(module, {})
         stamps = [_Stamp.of(parameter) for parameter in module.parameters()]
@@ -60,3 +84,4 @@ class _Stamp:
 
 _kept: WeakKeyDictionary[nn.Module, dict[str, tuple[list[_Stamp], Any]]] = WeakKeyDictionary()
 _lock = RLock()
+_here = local()

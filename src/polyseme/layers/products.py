@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyseme.errors import Mistake
+from polyseme.layers.dense import pack, packed_times
 from polyseme.layers.prepared import can_prepare, prepared
 
 Precision = Literal["float32", "int8"]
@@ -39,7 +40,7 @@ def product_of(module: nn.Module, name: str, weight: Callable[[], Tensor], preci
     if precision == "int8":
         return partial(_rounded, prepared(module, f"{name} int8", lambda: _round(weight())))
     if torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        return partial(_packed, prepared(module, f"{name} packed", lambda: _pack(weight())))
+        return partial(_packed, prepared(module, f"{name} packed", lambda: pack(weight(), _ROWS)))
     return partial(_plain, weight())
 
 
@@ -47,7 +48,7 @@ def packed_for(weight: Tensor) -> Callable[[Tensor], Tensor]:
     """rows -> rows @ weight.T, without gradients, for a matrix (out, in) that is used many times before it changes."""
     can_pack = weight.device.type == "cpu" and weight.dtype == torch.float32
     if can_pack and torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        packed = _pack(weight)
+        packed = pack(weight, _ROWS)
         return lambda rows: _packed(packed, rows, None)
     return lambda rows: F.linear(rows, weight)
 
@@ -56,14 +57,8 @@ def _plain(weight: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
     return F.linear(rows, weight, bias)
 
 
-def _pack(weight: Tensor) -> Tensor:
-    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), _ROWS)
-    return packed
-
-
 def _packed(weight: Tensor, rows: Tensor, bias: Tensor | None) -> Tensor:
-    out: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
-    return out
+    return packed_times(rows, weight, bias)
 
 
 def _round(weight: Tensor) -> torch.ScriptObject:
