@@ -197,6 +197,18 @@ def test_a_sequence_longer_than_the_positions_is_refused_with_advice(encoder, to
         encoder(batch)
 
 
+def test_a_sequence_that_begins_at_a_later_place_has_the_vectors_of_that_place(encoder, tokenizer):
+    batch = tokenizer.encode([to_text("the crack"), to_text("a wall with a crack")])
+    starts = torch.tensor([0, 7])
+    found = encoder(replace(batch, starts=starts)).layers[0]
+    places = torch.cat([torch.arange(length) + start for length, start in zip(batch.lengths, starts, strict=True)])
+    embeddings = encoder.embeddings
+    summed = embeddings.words(batch.ids) + embeddings.positions(places) + embeddings.segments.weight[0]
+    assert torch.allclose(found, embeddings.norm(summed), atol=1e-6)
+    with pytest.raises(Mistake, match="this encoder has 128 positions"):
+        encoder(replace(batch, starts=starts + 125))
+
+
 def test_pairs_need_a_second_segment(tokenizer):
     encoder = BertEncoder(BertConfig(vocab_size=tokenizer.n_pieces, **SMALL, type_vocab_size=1))
     with pytest.raises(Mistake, match="cannot read pairs"):

@@ -221,7 +221,10 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, valid, run
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [[], ["adjacent=false", "whole=span", "encoder.hidden_dropout_prob=0.1"]])
+@pytest.mark.parametrize(
+    "more",
+    [["optimizer=muon", "shifted=true"], ["adjacent=false", "whole=span", "encoder.hidden_dropout_prob=0.1"]],
+)
 def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, valid, run_with_kills, tmp_path, more):
     settings = [
         *TINY,
@@ -281,10 +284,28 @@ def test_without_adjacency_there_is_neither_its_head_nor_a_pooler(corpus, tmp_pa
     assert model.tokenizer.window == 32  # it has never read more
 
 
-@pytest.mark.parametrize("more", [["whole=word"], ["whole=span", "corrupt=0.3"], ["long_length=64"]])
+@pytest.mark.parametrize(
+    "more", [["whole=word"], ["whole=span", "corrupt=0.3"], ["long_length=64"], ["optimizer=muon", "rate=0.002"]]
+)
 def test_other_ways_to_mask_and_long_sequences_learn_too(corpus, tmp_path, more):
     out = pretrain(recipe("bert-tiny", [*TINY, "steps=30", *more]), [str(corpus)], tmp_path / "out")
     assert measured(out)[-1]["masked_loss"] < 3
+
+
+def test_before_long_sequences_come_shifted_ones_begin_at_any_place(corpus, tmp_path):
+    settings = [*TINY, "steps=10", "long_length=64", "long_part=0.5", "shifted=true", "positions_at_once=256"]
+    objective = begun(corpus, tmp_path / "run", settings)
+    tasks = [objective.tasks(step) for step in range(10)]
+    starts = torch.cat([task.batch.starts for step in tasks[:5] for task in step])
+    ends = torch.cat([task.batch.starts + task.batch.lengths for step in tasks[:5] for task in step])
+    assert starts.min() == 0
+    assert ends.max() == 64
+    assert len(starts.unique()) > 20
+    assert all(task.batch.starts is None for step in tasks[5:] for task in step)
+    again = objective.tasks(3)
+    assert all(torch.equal(one.batch.starts, other.batch.starts) for one, other in zip(again, tasks[3], strict=True))
+    plain = begun(corpus, tmp_path / "plain", [*settings, "shifted=false"]).tasks(3)
+    assert all(torch.equal(one.batch.ids, other.batch.ids) for one, other in zip(again, plain, strict=True))
 
 
 def test_a_step_in_parts_learns_the_same(corpus, tmp_path):

@@ -49,7 +49,9 @@ class BertEncoder(Encoder):
 
     @property
     def budget(self) -> int:
-        return 512 if self.small else 2048  # what keeps one thread's rows in its cache, or all threads busy
+        if not self.small:
+            return 2048  # what keeps all threads busy
+        return 512 if self.precision == "float32" else 1024  # what keeps one thread's rows in its cache
 
     @property
     def small(self) -> bool:

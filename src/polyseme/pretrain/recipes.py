@@ -186,7 +186,7 @@ _SOON: dict[str, Any] = {
 RECIPES: dict[str, Recipe] = {
     "static": StaticRecipe(),
     "static-subwords": StaticRecipe(subwords=True),
-    "static-starter": StaticRecipe(max_words=40_000),
+    "static-starter": StaticRecipe(max_words=25_000),
     "elmo-tiny": _elmo(
         512, 128, 1, filters=_TINY_FILTERS, dropout=0.3, loss="full", n_words=10_000, rows=32,
         optimizer="adamw", rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05,
@@ -221,7 +221,8 @@ RECIPES: dict[str, Recipe] = {
     "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
     "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, rate=2e-3, epochs=10, **_SOON),
     "bert-starter": _bert(
-        4, 256, 0.0, n_pieces=8000, positions=4096, predict=0.2, rate=1.5e-3, betas=(0.9, 0.98), steps=5200, **_SOON,
+        4, 256, 0.0, n_pieces=16_000, positions=4096, predict=0.2, optimizer="muon", rate=1.5e-3, betas=(0.9, 0.98),
+        shifted=True, steps=5600, **_SOON,
     ),
     "bert-domain": _bert(  # for --init
         2, 128, positions=4096, long_length=None, adjacent=False, rate=2e-4, warm_up=0.1, epochs=1,
