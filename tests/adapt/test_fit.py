@@ -400,4 +400,10 @@ def test_a_frozen_head_learns_from_rows_of_any_scale(tiny_static):
     one, other = (fit(some, "classify", reviews(), values, reviews(seed=1)) for some in (tiny_static, small))
     assert one.settings.standardize
     assert one.metrics["accuracy"] == pytest.approx(other.metrics["accuracy"], abs=0.05)
-    assert not fit(tiny_static, "classify", reviews(20), settings(tune="frozen", layers="mix")).settings.standardize
+
+
+def test_a_mix_of_several_layers_is_left_to_its_gamma(tiny_static, tiny_bert):
+    mixed = settings(tune="frozen", layers="mix", epochs=1)
+    assert fit(tiny_static, "classify", reviews(20), mixed).settings.standardize
+    assert not fit(tiny_bert, "classify", reviews(20), mixed).settings.standardize
+    assert not fit(tiny_bert, "classify", reviews(20), settings(tune="full", epochs=1)).settings.standardize

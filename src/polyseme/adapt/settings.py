@@ -68,7 +68,8 @@ class Settings(BaseModel):
             "rate": _rate(encoder, self.tune),
             "head_rate": {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[self.tune],
             "block_decay": {"frozen": 1.0, "full": 0.95, "gradual": 1 / 2.6}[self.tune],
-            "standardize": frozen and self.layers != "mix",  # the scale of a mix is its gamma's to learn
+            # the scale of a mix is its gamma's to learn, but a single layer's is the encoder's
+            "standardize": frozen and (self.layers != "mix" or len(encoder.widths) == 1),
             "dropout": 0.1 if self.tune == "full" else 0.2,
         }
         if not frozen and level == "text" and self.most_windows is None:
