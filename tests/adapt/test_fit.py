@@ -407,3 +407,17 @@ def test_a_mix_of_several_layers_is_left_to_its_gamma(tiny_static, tiny_bert):
     assert fit(tiny_static, "classify", reviews(20), mixed).settings.standardize
     assert not fit(tiny_bert, "classify", reviews(20), mixed).settings.standardize
     assert not fit(tiny_bert, "classify", reviews(20), settings(tune="full", epochs=1)).settings.standardize
+
+
+def test_classes_that_differ_in_length_are_told_apart_on_standardised_rows(tiny_static):
+    """Batches hold texts of like length: measured by themselves, they would lose just that."""
+    draw = random.Random(0)
+    texts = [" ".join(draw.choices(GOOD if n % 2 else BAD, k=12 if n % 2 else 2)) for n in range(400)]
+    data = Data(texts, ["long" if n % 2 else "short" for n in range(400)])
+    fitted = fit(tiny_static, "classify", data.take(range(300)), settings(tune="frozen", epochs=10))
+    assert fitted.evaluate(data.take(range(300, 400)))["accuracy"] > 0.9
+
+
+def test_rows_of_an_encoder_that_learns_are_not_standardised(tiny_bert):
+    with pytest.raises(Mistake, match="for a frozen encoder"):
+        fit(tiny_bert, "classify", reviews(20), settings(tune="full", standardize=True))

@@ -73,3 +73,8 @@ def test_which_is_faster_is_asked_of_the_processor(monkeypatch):
         monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: True)
         monkeypatch.setattr(dense, "_vendor", lambda vendor=vendor: vendor)
         assert dense.onednn_is_faster.__wrapped__() == wanted
+
+
+def test_a_bias_may_be_any_view(onednn):
+    rows, weight, bias = torch.randn(5, 64), torch.randn(96, 64), torch.randn(192)[::2]
+    assert torch.allclose(times(rows, weight, bias), F.linear(rows, weight, bias), atol=1e-4)

@@ -28,8 +28,8 @@ from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.bert_config import BertConfig, initialise
 from polyseme.errors import Mistake
 from polyseme.files import write_file
-from polyseme.layers import standard
 from polyseme.layers.mix import Mix
+from polyseme.layers.standard import Standard
 from polyseme.text.order import seed_for
 from polyseme.train.report import Report
 from polyseme.types import Prediction
@@ -146,7 +146,7 @@ def make_top(pretrained: Pretrained, kind: Kind, settings: Settings) -> Top:
     how = _reading(pretrained, kind, settings)
     mix = Mix(len(encoder.widths), norm=settings.mix_norm) if settings.layers == "mix" else None
     width = how.width(encoder) * (1 if mix is not None else len(how.chosen(len(encoder.widths))))
-    return Top(how, mix, kind.head(width, settings), standard.fixed(width) if settings.standardize else None)
+    return Top(how, mix, kind.head(width, settings), Standard(width) if settings.standardize else None)
 
 
 def _begin_anew(encoder: Encoder, n_blocks: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from polyseme.adapt.long_texts import Windows
 from polyseme.adapt.rows import Reading, Rows
@@ -23,13 +23,17 @@ class Top(nn.Module):
 
     def features(self, rows: Rows) -> Features:
         """The layers as one, (rows, width)."""
-        if self.mix is not None:
-            vectors = self.mix(rows.layers)
-        else:
-            vectors = rows.layers[0] if len(rows.layers) == 1 else torch.cat(rows.layers, 1)
+        vectors = self.vectors(rows)
         if self.standard is not None:
             vectors = self.standard(vectors)
         return Features(vectors, rows.offsets, None if self.reading.pool == "words" else vectors)
+
+    def vectors(self, rows: Rows) -> Tensor:
+        """The same as the encoder scales them."""
+        if self.mix is not None:
+            mixed: Tensor = self.mix(rows.layers)
+            return mixed
+        return rows.layers[0] if len(rows.layers) == 1 else torch.cat(rows.layers, 1)
 
 
 class Adapted(nn.Module):

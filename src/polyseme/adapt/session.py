@@ -31,6 +31,7 @@ from polyseme.types import Prediction, State
 Tell = Callable[[Report], None]
 
 _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
+_MEASURED, _AT_ONCE = 5000, 256  # examples whose rows tell their scale, and those in memory at once
 _TOP = -1  # the group that is no block of the encoder
 
 
@@ -77,6 +78,7 @@ class Session:
     def run(self, folder: Path | None) -> dict[str, Any]:
         """Train, and put the weights of the epoch that is kept in place; what was measured then."""
         self.module.requires_grad_(True)
+        self._measure_scale()
         optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
         first = self._resume(folder, optimizer) if folder else 0
         log = resume.Log(folder / "metrics.jsonl", first) if folder else None
@@ -108,6 +110,14 @@ class Session:
         self.module.eval().requires_grad_(False)
         return kept
 
+    def _measure_scale(self) -> None:
+        """How the rows of a frozen encoder are scaled, from as many examples as suffice, all over the data."""
+        if self.top.standard is not None and self.cached is not None:
+            examples = torch.arange(0, len(self.data), -(-len(self.data) // _MEASURED))
+            with torch.no_grad():
+                parts = (self.top.vectors(self.cached.take(part)) for part in torch.split(examples, _AT_ONCE))
+                self.top.standard.measure(parts)
+
     def _inputs_of(self, data: Data) -> Inputs:
         if self.shared is not None:
             return self.shared.inputs(self.kind, data.inputs, self.settings)
@@ -132,7 +142,7 @@ class Session:
 
     def _resume(self, folder: Path, optimizer: torch.optim.Optimizer) -> int:
         before = resume.Resumed(folder, self.module, optimizer)
-        self.best, self.last = before.facts.get("best", {}), before.facts.get("last", {})
+        self.best, self.last = before.facts.get("best", {}), before.facts.get("last") or before.facts.get("best", {})
         self.best_weights, self.n_worse = before.extra, before.facts.get("n_worse", 0)
         return self.n_epochs * self.order.steps_an_epoch if self._has_enough() else before.step
 

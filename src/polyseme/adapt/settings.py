@@ -85,6 +85,8 @@ class Settings(BaseModel):
         """Refuse what was chosen and would change nothing: a head that is not there, a setting of another task."""
         if self.head is not None and self.head not in heads:
             raise Mistake(f"head={self.head!r} is none of those that this task is fitted with: {listed(heads)}.")
+        if self.standardize and self.tune != "frozen":
+            raise Mistake("standardize=True is for a frozen encoder; the rows of one that learns change. Leave it out.")
         for name in ("crf", "pairs", "most_windows"):
             if getattr(self, name) not in (None, False) and name not in reads:
                 raise Mistake(f"{name}={getattr(self, name)!r} changes nothing in this task. Leave it out.")

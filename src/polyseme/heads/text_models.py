@@ -4,13 +4,13 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from polyseme.errors import Mistake
 from polyseme.heads.head import Features
 from polyseme.heads.pair import PairModel
 from polyseme.layers.bilstm import BiLstm
 from polyseme.layers.pool import maximum, mean
-from polyseme.layers.standard import Standard
 
 TextModel = Literal["linear", "ulmfit", "bilstm", "pair"]
 
@@ -50,9 +50,9 @@ class UlmfitModel(nn.Module):
 
     def __init__(self, width: int, n_outputs: int, dropout: float, hidden_width: int) -> None:
         super().__init__()
-        self.norm, self.drop = Standard(width), nn.Dropout(dropout)
+        self.norm, self.drop = _RowNorm(width), nn.Dropout(dropout)
         self.hidden = nn.Linear(width, hidden_width)
-        self.hidden_norm, self.hidden_drop = Standard(hidden_width), nn.Dropout(min(dropout, 0.1))
+        self.hidden_norm, self.hidden_drop = _RowNorm(hidden_width), nn.Dropout(min(dropout, 0.1))
         self.out = nn.Linear(hidden_width, n_outputs)
 
     def forward(self, features: Features) -> Tensor:
@@ -76,3 +76,12 @@ class BiLstmModel(nn.Module):
         pooled = [pool(found.rows, features.offsets) for pool in (maximum, mean)]
         outputs: Tensor = self.out(self.drop(torch.cat([*pooled, found.last], 1)))
         return outputs
+
+
+class _RowNorm(nn.BatchNorm1d):
+    """Batch norm that also learns from a lone text, which has no variance: it is measured by those before it."""
+
+    def forward(self, rows: Tensor) -> Tensor:
+        if len(rows) > 1 or not self.training:
+            return super().forward(rows)
+        return F.batch_norm(rows, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 _LEAST = 4096  # numbers of a matrix; with fewer, what a call costs is more than what it computes
@@ -22,7 +23,7 @@ def times(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if torch.is_grad_enabled() and learns:
         found: Tensor = _Times.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
         return found
-    return packed_times(rows, weight, bias)
+    return padded_times(rows, weight, bias)
 
 
 def pack(weight: Tensor, n_rows: int) -> Tensor:
@@ -33,14 +34,29 @@ def pack(weight: Tensor, n_rows: int) -> Tensor:
 
 def packed_times(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """oneDNN's product, without gradients; the weight may be packed."""
+    if bias is not None:
+        bias = bias.contiguous()  # it is read as plain memory
     found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
     return found
+
+
+def padded_times(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """The same for batches whose number of rows is never twice the same: oneDNN keeps a program for each, megabytes
+    large, and there would be a thousand of them."""
+    return packed_times(_padded(rows), weight, bias)[: len(rows)]
+
+
+def _padded(rows: Tensor) -> Tensor:
+    n_more = -len(rows) % (64 if len(rows) > 64 else 8)
+    return F.pad(rows, (0, 0, 0, n_more)) if n_more else rows
 
 
 def can_choose(rows: Tensor, weight: Tensor) -> bool:
     """Whether both libraries could multiply these."""
     plain = rows.device.type == weight.device.type == "cpu" and rows.dtype == weight.dtype == torch.float32
-    return plain and rows.ndim == 2 and weight.numel() >= _LEAST and len(rows) > 0
+    return (
+        plain and not torch.is_autocast_enabled("cpu") and rows.ndim == 2 and weight.numel() >= _LEAST and len(rows) > 0
+    )
 
 
 @cache
@@ -67,14 +83,15 @@ class _Times(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(rows, weight)
-        return packed_times(rows, weight, bias)
+        return padded_times(rows, weight, bias)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> Any:
         rows, weight = ctx.saved_tensors
         grad = grad.contiguous()
         return (
-            packed_times(grad, weight.t().contiguous(), None) if ctx.needs_input_grad[0] else None,
-            packed_times(grad.t(), rows.t(), None) if ctx.needs_input_grad[1] else None,
+            padded_times(grad, weight.t().contiguous(), None) if ctx.needs_input_grad[0] else None,
+            packed_times(_padded(grad).t(), _padded(rows).t(), None) if ctx.needs_input_grad[1] else None,
             grad.sum(0) if ctx.needs_input_grad[2] else None,
         )

@@ -1,5 +1,6 @@
 """Linear layers in 8 bits, every row with a scale of its own: its result depends on no other row."""
 
+import os
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyseme.errors import Mistake
-from polyseme.layers.dense import can_choose, onednn_is_faster, pack, packed_times, times
+from polyseme.layers.dense import can_choose, onednn_is_faster, pack, padded_times, times
 from polyseme.layers.prepared import can_prepare, prepared
 from polyseme.layers.products import Precision
 
@@ -32,7 +33,7 @@ def _exact(layer: nn.Linear, rows: Tensor) -> Tensor:
     weight = layer.weight
     if onednn_is_faster() and can_choose(rows, weight) and can_prepare(layer):
         weight = prepared(layer, "packed", lambda: pack(layer.weight, _ROWS))
-        return packed_times(rows, weight, layer.bias)
+        return padded_times(rows, weight, layer.bias)
     return times(rows, weight, layer.bias)
 
 
@@ -73,7 +74,9 @@ class _Rounded:
 
 
 def adds_in_32_bits() -> bool:
-    return bool(torch.cpu._is_vnni_supported())
+    """Whether sums of bytes cannot overflow: the processor has VNNI, and oneDNN was not told to do without."""
+    told = any(name in os.environ for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"))
+    return bool(torch.cpu._is_vnni_supported()) and not told
 
 
 def _can_round(layer: nn.Linear, rows: Tensor) -> bool:

@@ -100,14 +100,13 @@ class _FullLoss(torch.autograd.Function):
     def forward(ctx: Any, vectors: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
         n, loss = len(targets), vectors.new_zeros(())
         into = torch.empty_like(vectors), torch.zeros_like(weight), torch.zeros_like(bias)
-        turned = weight.t().contiguous()
         for start in range(0, n, _ROWS):
             rows, wanted = vectors[start : start + _ROWS], targets[start : start + _ROWS].unsqueeze(1)
             logs = times(rows, weight, bias).log_softmax(1)  # (rows, words)
             loss -= logs.gather(1, wanted).sum()
             errors = logs.exp_()  # the softmax, and then its difference from what was wanted
             errors.scatter_add_(1, wanted, errors.new_full(wanted.shape, -1.0))
-            into[0][start : start + _ROWS] = times(errors, turned)
+            into[0][start : start + _ROWS] = times(errors, weight.t())
             into[1].addmm_(errors.t(), rows)
             into[2].add_(errors.sum(0))
         ctx.save_for_backward(*into)
@@ -134,7 +133,7 @@ class _SampledLoss(torch.autograd.Function):
         loss = (sums - true).mean()
         errors = others.sub_(sums.unsqueeze(1)).exp_()  # the softmax: what is too much at each sample
         missing = (true - sums).exp_().sub_(1)  # and too little at the target
-        grad_vectors = times(errors, drawn.t().contiguous()).addcmul_(missing.unsqueeze(1), wanted)
+        grad_vectors = times(errors, drawn.t()).addcmul_(missing.unsqueeze(1), wanted)
         rows = torch.cat([targets, samples])
         grad_rows = torch.cat([missing.unsqueeze(1) * vectors, times(errors.t(), vectors.t())])
         ctx.save_for_backward(grad_vectors, rows, grad_rows, torch.cat([missing, errors.sum(0)]))

@@ -1,18 +1,45 @@
 """Rows with mean 0 and spread 1 in every column."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 
-class Standard(nn.BatchNorm1d):
-    """Batch norm that also learns from single rows, which have no spread: they are measured by those before them."""
+class Standard(nn.Module):
+    """What is taken off each column and what it is divided by: found once, the same while learning and afterwards.
+
+    Not batch norm: a batch holds texts of like length, and where classes differ in length its own mean would take away
+    what tells them apart.
+    """
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("spread", torch.ones(width))
 
     def forward(self, rows: Tensor) -> Tensor:
-        if len(rows) > 1 or not self.training:
-            return super().forward(rows)
-        return F.batch_norm(rows, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        return (rows - self.mean) / self.spread
 
-
-def fixed(width: int) -> Standard:
-    """With nothing to learn but the mean of all batches: rows of a frozen encoder are the same in every epoch."""
-    return Standard(width, eps=1e-12, affine=False, momentum=None)
+    def measure(self, parts: Iterable[Tensor]) -> None:
+        """Take mean and spread from these rows, which come in parts; a column that is always the same stays so."""
+        n, total, squares = (
+            0,
+            self.mean.new_zeros(len(self.mean)).double(),
+            self.mean.new_zeros(len(self.mean)).double(),
+        )
+        for rows in parts:
+            n += len(rows)
+            total += rows.double().sum(0)
+            squares += rows.double().square().sum(0)
+        if n:
+            mean = total / n
+            spread = (squares / n - mean.square()).clamp(min=0).sqrt()
+            is_same = spread <= 1e-6 * mean.abs()
+            self.mean.copy_(mean)
+            self.spread.copy_(spread.masked_fill(is_same, 1.0))

@@ -124,7 +124,7 @@ class _Unroll(torch.autograd.Function):
         previous = _before(hidden, outputs, sizes)  # (rows, width), what each step was given
         grad_weights = times(slopes.t(), torch.cat([inputs, previous], 1).t())  # one product for both matrices
         return (
-            times(slopes, weight_input.t().contiguous()) if ctx.needs_input_grad[0] else None,
+            times(slopes, weight_input.t()) if ctx.needs_input_grad[0] else None,
             None,
             None,
             grad_hidden,

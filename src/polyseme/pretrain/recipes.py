@@ -186,7 +186,7 @@ _SOON: dict[str, Any] = {
 RECIPES: dict[str, Recipe] = {
     "static": StaticRecipe(),
     "static-subwords": StaticRecipe(subwords=True),
-    "static-starter": StaticRecipe(max_words=23_000),
+    "static-starter": StaticRecipe(max_words=40_000),
     "elmo-tiny": _elmo(
         512, 128, 1, filters=_TINY_FILTERS, dropout=0.3, loss="full", n_words=10_000, rows=32,
         optimizer="adamw", rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05,

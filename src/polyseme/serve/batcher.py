@@ -91,6 +91,7 @@ class Batcher:
         self.threads, self.n_threads, self.limit, self.observe = threads, threads.n_threads, limit, observe
         self.waiting = 0  # tokens
         self._n_free = self.n_threads  # less than none where batches wait for threads
+        self._all_busy = False  # with one batch, beside which no other is to run
         self._items: list[_Item] = []
         self._numbers = count()
         self._clock = 0.0  # the turn that is being served
@@ -117,7 +118,7 @@ class Batcher:
     def results(
         self, work: Work, inputs: Sequence[Any], sizes: Sequence[int], deadline: float
     ) -> asyncio.Future[list[Any]]:
-        """What the work makes of each input, or TimeoutError at the deadline; what is cancelled is not computed.
+        """What the work makes of each input, or TimeoutError at the deadline; what is cancelled in time is not computed.
 
         Full is raised at once if too much is waiting. Whoever is not refused waits from this moment on: were it later,
         many more requests would be read than there is room for.
@@ -177,6 +178,7 @@ class Batcher:
             work = batch[0].request.work
             n_threads = self._n_free if self._alone(work) else 1
             self._n_free -= n_threads
+            self._all_busy = n_threads > 1
             given = [item.given for item in batch]
             pool = self.threads.given(n_threads)
             running = asyncio.get_running_loop().run_in_executor(pool, _timed, work.run, given, n_threads)
@@ -185,7 +187,7 @@ class Batcher:
     def _may_go_ahead(self) -> bool:
         """Whether each thread may have a batch ready for when it has done its own: where much waits, the loop has a
         flood to read and may take a while to hear that a thread is free."""
-        if not self._items or self._n_free <= -self.n_threads:
+        if not self._items or self._n_free <= -self.n_threads or self._all_busy:
             return False
         work = self._items[0].request.work
         return not work.shared and self.waiting > _PLENTY * self.n_threads * work.budget
@@ -246,6 +248,7 @@ class Batcher:
     def _ended(self, batch: list[_Item], n_threads: int) -> Callable[[asyncio.Future[_Timed]], None]:
         def ended(running: asyncio.Future[_Timed]) -> None:
             self._n_free += n_threads
+            self._all_busy = False
             if not running.cancelled():
                 found, seconds = running.result()
                 self._tell(batch, n_threads, seconds)

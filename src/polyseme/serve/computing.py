@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from polyseme.layers.prepared import unchanged
+
 
 class Threads:
     """Where batches are computed: a thread for each batch that gets one of torch's, and one for a batch that gets all.
@@ -31,7 +33,7 @@ def attempt(work: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[Any], n
     """What the work makes of each input, or the exception that input caused."""
     if torch.get_num_threads() != n_threads:
         torch.set_num_threads(n_threads)  # with OpenMP it holds for this thread
-    with torch.inference_mode():
+    with torch.inference_mode(), unchanged({}):
         return _attempt(work, inputs)
 
 
