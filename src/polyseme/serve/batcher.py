@@ -118,7 +118,7 @@ class Batcher:
     def results(
         self, work: Work, inputs: Sequence[Any], sizes: Sequence[int], deadline: float
     ) -> asyncio.Future[list[Any]]:
-        """What the work makes of each input, or TimeoutError at the deadline; what is cancelled in time is not computed.
+        """What the work makes of each input, or TimeoutError at the deadline; what is cancelled in time is not made.
 
         Full is raised at once if too much is waiting. Whoever is not refused waits from this moment on: were it later,
         many more requests would be read than there is room for.
