@@ -32,6 +32,14 @@ def test_both_libraries_give_the_same_and_the_same_gradients(onednn, has_bias):
         assert torch.allclose(times(*one), wanted, atol=1e-4)
 
 
+def test_what_comes_out_may_be_changed_in_place(onednn):
+    rows, weight = torch.randn(70, 64), torch.randn(64, 64, requires_grad=True)
+    times(rows, weight).add_(rows).square().sum().backward()
+    other = weight.detach().clone().requires_grad_()
+    (F.linear(rows, other) + rows).square().sum().backward()
+    assert torch.allclose(weight.grad, other.grad, rtol=1e-3, atol=1e-2)
+
+
 def test_only_what_is_asked_for_has_a_gradient(onednn):
     rows, weight = torch.randn(5, 64), torch.randn(64, 64, requires_grad=True)
     times(rows, weight).sum().backward()

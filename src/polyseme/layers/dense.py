@@ -43,7 +43,8 @@ def packed_times(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def padded_times(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """The same for batches whose number of rows is never twice the same: oneDNN keeps a program for each, megabytes
     large, and there would be a thousand of them."""
-    return packed_times(_padded(rows), weight, bias)[: len(rows)]
+    found = packed_times(_padded(rows), weight, bias)
+    return found.resize_(len(rows), found.shape[1])  # no view: whoever asked may change it in place
 
 
 def _padded(rows: Tensor) -> Tensor:

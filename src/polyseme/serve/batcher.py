@@ -179,9 +179,8 @@ class Batcher:
             n_threads = self._n_free if self._alone(work) else 1
             self._n_free -= n_threads
             self._all_busy = n_threads > 1
-            given = [item.given for item in batch]
             pool = self.threads.given(n_threads)
-            running = asyncio.get_running_loop().run_in_executor(pool, _timed, work.run, given, n_threads)
+            running = asyncio.get_running_loop().run_in_executor(pool, _timed, batch, n_threads)
             running.add_done_callback(self._ended(batch, n_threads))
 
     def _may_go_ahead(self) -> bool:
@@ -251,7 +250,8 @@ class Batcher:
             self._all_busy = False
             if not running.cancelled():
                 found, seconds = running.result()
-                self._tell(batch, n_threads, seconds)
+                if seconds:
+                    self._tell(batch, n_threads, seconds)
                 for item, one in zip(batch, found, strict=True):
                     _settle(item, one)
             self._begin()
@@ -265,10 +265,15 @@ class Batcher:
             self.observe(batch[0].request.work, len(batch), total, seconds)
 
 
-def _timed(run: Callable[[Sequence[Any]], list[Any]], given: Sequence[Any], n_threads: int) -> _Timed:
-    """In a thread."""
+def _timed(batch: Sequence[_Item], n_threads: int) -> _Timed:
+    """In a thread, for those who have not gone while the batch waited for it."""
+    wanted = [item for item in batch if not item.request.answer.done()]
+    if not wanted:
+        return [None] * len(batch), 0.0
     start = time.perf_counter()
-    return attempt(run, given, n_threads), time.perf_counter() - start
+    made = iter(attempt(wanted[0].request.work.run, [item.given for item in wanted], n_threads))
+    still = {item.number for item in wanted}
+    return [next(made) if item.number in still else None for item in batch], time.perf_counter() - start
 
 
 def _expire(answer: asyncio.Future[list[Any]]) -> None:
