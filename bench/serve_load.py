@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import select
+import socket
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 
@@ -12,6 +14,7 @@ class Seen:
     """What clients saw of one server."""
 
     seconds: float = 0.0
+    cores: float = 0.0  # that a flood's clients took
     latencies: list[float] = field(default_factory=list)  # of what was answered with 200
     statuses: Counter = field(default_factory=Counter)
 
@@ -36,24 +39,60 @@ def requests(texts: list[str], path: str = "/embed") -> list[bytes]:
     return made
 
 
-def load(port: int, some: list[bytes], n_clients: int, seconds: float, per_second: float | None = None) -> Seen:
-    """`n_clients` that each send the next request when the last is answered, and wait where Retry-After says so.
+def load(port: int, some: list[bytes], n_clients: int, seconds: float) -> Seen:
+    """`n_clients` that each send the next request when the last is answered, and wait where Retry-After says so."""
+    return asyncio.run(_load(port, some, n_clients, seconds))
 
-    With `per_second` they send that many in all, at a steady pace and whatever is answered.
+
+def flood(port: int, some: list[bytes], n_clients: int, seconds: float, per_second: float) -> Seen:
+    """So many requests a second at a steady pace, whatever is answered, each by a client that waits for no answer.
+
+    Who floods a server does so from elsewhere; here it takes the server's own cores, so this is as little as can be:
+    no event loop, and a look at all connections every two milliseconds.
     """
-    return asyncio.run(_load(port, some, n_clients, seconds, per_second))
+    seen, waiting, got, sent = Seen(), select.epoll(), {}, 0
+    sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(n_clients)]
+    for each in sockets:
+        waiting.register(each, select.EPOLLIN)
+    by_number, free = {each.fileno(): each for each in sockets}, deque(sockets)
+    before, start = time.process_time(), time.perf_counter()
+    while (now := time.perf_counter() - start) < seconds or len(free) < n_clients:
+        while now < seconds and free and sent < now * per_second:
+            free.popleft().sendall(some[sent % len(some)])
+            sent += 1
+        time.sleep(0.002)
+        for number, _ in waiting.poll(0):
+            data = got.pop(number, b"") + by_number[number].recv(1 << 16)
+            if (status := _whole(data)) is None:
+                got[number] = data
+            else:
+                seen.statuses[status] += 1
+                free.append(by_number[number])
+    seen.seconds, seen.cores = now, (time.process_time() - before) / now
+    for each in sockets:
+        each.close()
+    return seen
 
 
-async def _load(port: int, some: list[bytes], n_clients: int, seconds: float, per_second: float | None) -> Seen:
+def _whole(data: bytes) -> int | None:
+    """The status of an answer, once all of it is there."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    if not end and not data:
+        raise ConnectionError("closed before it was answered")
+    if not end or len(body) < _number(head.lower(), b"\r\ncontent-length: "):
+        return None
+    return int(head[9:12])
+
+
+async def _load(port: int, some: list[bytes], n_clients: int, seconds: float) -> Seen:
     seen, loop = Seen(), asyncio.get_running_loop()
-    pause = n_clients / per_second if per_second else None
-    clients = [_Client(some, place, seen, pause) for place in range(n_clients)]
+    clients = [_Client(some, place, seen) for place in range(n_clients)]
     for client in clients:
         await loop.create_connection(lambda client=client: client, "127.0.0.1", port)  # type: ignore[misc]
     start = time.perf_counter()  # a thousand connections take most of a second to make
-    for place, client in enumerate(clients):
+    for client in clients:
         client.end = start + seconds
-        loop.call_later((pause or 0.0) * place / n_clients, client.send)
+        loop.call_soon(client.send)
     await asyncio.gather(*[client.ended for client in clients])
     seen.seconds = time.perf_counter() - start
     return seen
@@ -62,12 +101,12 @@ async def _load(port: int, some: list[bytes], n_clients: int, seconds: float, pe
 class _Client(asyncio.Protocol):
     """One connection; as little work as can be, since it is done on the cores of the server."""
 
-    def __init__(self, some: list[bytes], place: int, seen: Seen, pause: float | None) -> None:
-        self.some, self.place, self.seen, self.pause = some, place, seen, pause
+    def __init__(self, some: list[bytes], place: int, seen: Seen) -> None:
+        self.some, self.place, self.seen = some, place, seen
         self.end = 0.0  # when nothing is sent any more
         self.loop = asyncio.get_running_loop()
         self.ended = self.loop.create_future()
-        self.due = self.sent = 0.0
+        self.sent = 0.0
         self.got = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -80,7 +119,6 @@ class _Client(asyncio.Protocol):
 
     def send(self) -> None:
         self.sent = time.perf_counter()
-        self.due = self.due or self.sent
         if self.sent >= self.end:
             self.ended.set_result(None)
             self.transport.close()
@@ -90,20 +128,14 @@ class _Client(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.got += data
-        head, end, body = self.got.partition(b"\r\n\r\n")
-        lower = head.lower()
-        if not end or len(body) < _number(lower, b"\r\ncontent-length: "):
+        status, now = _whole(self.got), time.perf_counter()
+        if status is None:
             return
-        self.got = b""
-        status, now = int(head[9:12]), time.perf_counter()
+        answer, self.got = self.got, b""
         self.seen.statuses[status] += 1
         if status == 200:
             self.seen.latencies.append(now - self.sent)
-        if self.pause:
-            self.due += self.pause  # whoever is late hurries
-            wait = self.due - now
-        else:
-            wait = 0.0 if status == 200 else _number(lower, b"\r\nretry-after: ")
+        wait = 0.0 if status == 200 else _number(answer.lower(), b"\r\nretry-after: ")
         self.loop.call_later(min(wait, self.end - now), self.send) if wait > 0 else self.send()
 
 
