@@ -12,6 +12,7 @@ from polyseme.encoders.bert_heads import BertHeads
 from polyseme.encoders.encoder import Encoder, Family
 from polyseme.errors import Mistake
 from polyseme.layers.attention import Runs, SelfAttention
+from polyseme.layers.dense import n_padding, onednn_is_faster
 from polyseme.layers.products import Precision
 from polyseme.layers.rounded import linear
 from polyseme.layers.start import table
@@ -51,7 +52,9 @@ class BertEncoder(Encoder):
     def budget(self) -> int:
         if not self.small:
             return 2048  # what keeps all threads busy
-        return 512 if self.precision == "float32" else 1024  # what keeps one thread's rows in its cache
+        if self.precision == "int8":
+            return 1024
+        return 768 if onednn_is_faster() else 512  # what keeps one thread's rows in its cache
 
     @property
     def small(self) -> bool:
@@ -59,11 +62,15 @@ class BertEncoder(Encoder):
         return width * (4 * width + 2 * inner) <= _SMALL_BLOCK
 
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
-        runs = Runs.of(batch.offsets)
+        runs = Runs.of(batch.offsets, self._n_padding(len(batch.ids)))
         layers = [runs.arranged(self.embeddings(batch))]  # each (positions, width)
         for block in self.stack:
             layers.append(block(layers[-1], runs, self.precision))
         return Encoding(tuple(runs.restored(layer) for layer in layers), batch.offsets)
+
+    def _n_padding(self, n_rows: int) -> int:
+        """Where rows are only read they are padded once, not for each product."""
+        return 0 if torch.is_grad_enabled() or self.precision != "float32" else n_padding(n_rows)
 
     def pooled(self, encoding: Encoding) -> Tensor:
         """(sequences, width): what the pooler makes of each sequence's [CLS]."""

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from polyseme.encoders.encoder import Encoder
+from polyseme.layers.memory import keep_memory
 from polyseme.layers.prepared import Seen, unchanged
 
 Made = TypeVar("Made")
@@ -22,6 +23,7 @@ def side_by_side(encoder: Encoder, groups: Iterable[Tensor], work: Callable[[Ten
 
     The products of a small encoder are too small to share: each thread then takes whole batches and computes alone.
     """
+    keep_memory()
     groups = list(groups)
     seen: Seen = {}
     n_workers = max(1, min(at_once(encoder), len(groups)))

@@ -17,16 +17,18 @@ from polyseme.layers.rounded import linear
 class Runs:
     """How packed sequences are worked through: neighbours of equal length together.
 
-    Where sequences of one length do not stand together, rows are put into an order in which they do.
+    Where sequences of one length do not stand together, rows are put into an order in which they do. Rows of zeros may
+    come behind them, each a sequence of its own, where products want a round number of rows.
     """
 
     shapes: list[tuple[int, int]]  # (sequences, length) of each run
     order: Tensor | None = None  # (positions,) where each row in order comes from; None where it stays
     places: Tensor | None = None  # (positions,) where each row goes to: the inverse
+    n_more: int = 0  # rows of zeros
 
     @classmethod
-    def of(cls, offsets: Tensor) -> Runs:
-        """The runs of a Batch's offsets; found once for all layers.
+    def of(cls, offsets: Tensor, n_more: int = 0) -> Runs:
+        """The runs of a Batch's offsets and of so many rows of zeros; found once for all layers.
 
         >>> Runs.of(torch.tensor([0, 2, 4, 7])).shapes
         [(2, 2), (1, 3)]
@@ -35,19 +37,23 @@ class Runs:
         shapes = _shapes(lengths)
         by_length, sequences = lengths.sort(stable=True)
         sorted_shapes = _shapes(by_length)
+        zeros = [(n_more, 1)] if n_more else []
         if len(sorted_shapes) == len(shapes):
-            return cls(shapes)
+            return cls(shapes + zeros, n_more=n_more)
         starts = by_length.cumsum(0) - by_length
         order = torch.arange(int(offsets[-1]), device=offsets.device)
         order = order + (offsets[sequences] - starts).repeat_interleave(by_length)
-        return cls(sorted_shapes, order, order.argsort())
+        return cls(sorted_shapes + zeros, order, order.argsort(), n_more)
 
     def arranged(self, rows: Tensor) -> Tensor:
-        return rows if self.order is None else rows.index_select(0, self.order)
+        rows = rows if self.order is None else rows.index_select(0, self.order)
+        return F.pad(rows, (0, 0, 0, self.n_more)) if self.n_more else rows
 
     def restored(self, rows: Tensor) -> Tensor:
         """The inverse of `arranged`."""
-        return rows if self.places is None else rows.index_select(0, self.places)
+        if self.places is not None:
+            return rows.index_select(0, self.places)
+        return rows[: len(rows) - self.n_more] if self.n_more else rows
 
 
 class SelfAttention(nn.Module):
@@ -70,6 +76,8 @@ class SelfAttention(nn.Module):
         return linear(self.out, found[0] if len(found) == 1 else torch.cat(found), precision)  # (positions, width)
 
     def _attend(self, part: Tensor, n: int, length: int) -> Tensor:
+        if length == 1 and not self.training:
+            return part[:, 2 * self.width :]  # who is alone attends to itself: its value
         heads = part.view(n, length, 3, self.n_heads, -1)
         query, key, value = heads.permute(2, 0, 3, 1, 4).unbind()  # each (n, heads, length, width of a head)
         dropout = self.dropout if self.training else 0.0

@@ -47,8 +47,13 @@ def padded_times(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return found.resize_(len(rows), found.shape[1])  # no view: whoever asked may change it in place
 
 
+def n_padding(n_rows: int) -> int:
+    """How many rows are added to so many before they are multiplied."""
+    return -n_rows % (64 if n_rows > 64 else 8) if onednn_is_faster() else 0
+
+
 def _padded(rows: Tensor) -> Tensor:
-    n_more = -len(rows) % (64 if len(rows) > 64 else 8)
+    n_more = n_padding(len(rows))
     return F.pad(rows, (0, 0, 0, n_more)) if n_more else rows
 
 
