@@ -19,7 +19,7 @@ from polyseme.layers.start import table
 from polyseme.text.wordpiece import WordPiece
 from polyseme.types import Batch, Encoding, State
 
-_SMALL_BLOCK = 4_000_000  # weights of a block; MiniLM's has 1.8 million, that of the base size 7.1
+_SMALL_BLOCK = 16_000_000  # bytes of a block's weights: MiniLM's 7 million, in 8 bits the base size's 7, else its 28
 _CHUNK = 1024  # positions; what the feed-forward layer widens them to then stays in the processor's cache
 
 
@@ -52,14 +52,13 @@ class BertEncoder(Encoder):
     def budget(self) -> int:
         if not self.small:
             return 2048  # what keeps all threads busy
-        if self.precision == "int8":
-            return 1024
         return 768 if onednn_is_faster() else 512  # what keeps one thread's rows in its cache
 
     @property
     def small(self) -> bool:
         width, inner = self.config.hidden_size, self.config.intermediate_size
-        return width * (4 * width + 2 * inner) <= _SMALL_BLOCK
+        n_bytes = 4 if self.precision == "float32" else 1
+        return n_bytes * width * (4 * width + 2 * inner) <= _SMALL_BLOCK
 
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
         runs = Runs.of(batch.offsets, self._n_padding(len(batch.ids)))

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from polyseme.encoders import Pretrained
+from polyseme.encoders.bert_centre import centre
 from polyseme.pretrain.examples import Examples, read
 from polyseme.pretrain.masked_lm import MaskedLm, Task
 from polyseme.pretrain.masking import Masked, Noise, Rates, mask
@@ -24,9 +25,10 @@ from polyseme.pretrain.turns import Phases
 from polyseme.text.order import seed_for
 from polyseme.text.wordpiece import WordPiece
 from polyseme.text.wordpiece_files import SPECIAL, special_piece
-from polyseme.types import State
+from polyseme.types import Batch, State
 
 _EVALUATIONS = 20  # in a run, at the most
+_CENTRED = 32  # steps whose text tells what vectors have in common
 _DISTANCE = 4  # evaluations are so far apart, in what they read: each then takes a twelfth of the time, at the most
 
 
@@ -91,10 +93,19 @@ class BertObjective:
         return {**found, "adjacent_accuracy": n_known / n_pairs, "adjacent_ratio": ratio}
 
     def pretrained(self, provenance: dict[str, Any]) -> Pretrained:
+        if self.recipe.centred:
+            centre(self.module.encoder, self.module.heads, self._some())
         return Pretrained(self.tokenizer, self.module.encoder.eval(), provenance, self.module.heads.eval())
 
     def _read(self, pieces: NDArray[np.uint32], sequences: Sequences) -> Examples:
         return read(pieces, sequences, self.recipe.adjacent, self.tokenizer.id_of("cls"), self.tokenizer.id_of("sep"))
+
+    def _some(self) -> Iterator[Batch]:
+        """What is read at a few steps, with nothing hidden."""
+        for step in range(max(0, self.n_steps - _CENTRED), self.n_steps):
+            examples = self._read(self.text.pieces, self.text.phases.step(step))
+            none: Ids = np.zeros(0, np.int64)
+            yield from (task.batch for task in self._parts(examples, Masked(examples.ids, none, none)))
 
     def _starts(self, step: int, examples: Examples, rng: np.random.Generator) -> Ids | None:
         """Where sequences begin: before long ones come at any place, if it is asked for, so that none is new then."""

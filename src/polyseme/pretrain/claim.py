@@ -33,7 +33,10 @@ class Begin:
     def claim(self, out: Path) -> None:
         """Take a folder for this run, or see that it is this run's."""
         facts = {"verb": "pretrain", **asdict(self), "recipe": self.recipe.model_dump(mode="json")}
-        claim(out, facts, learned=("model", "checkpoints"), prepared=("words.txt", "corpus", "valid", "pieces"))
+        claim(
+            out, facts, learned=("model", "checkpoints"), prepared=("words.txt", "corpus", "valid", "pieces"),
+            defaults={"recipe": type(self.recipe)().model_dump(mode="json")},
+        )  # fmt: skip
 
 
 def digest(model: Pretrained) -> str:

@@ -134,6 +134,7 @@ class BertRecipe(NeuralRecipe):
     masked: Fraction = 0.8  # of what is corrupted is [MASK],
     random: Fraction = 0.1  # any piece, and the rest stays as it is
     max_predictions: Annotated[int, Field(ge=1)] | None = None  # refused where it would lower the rate
+    centred: bool = False  # at the end what all vectors of a layer share goes into biases: the same model, told apart
     domain_words: Annotated[int, Field(ge=0)] = 0  # frequent words of the text that --init's vocabulary gets anew
     epochs: Annotated[int, Field(ge=1)] = 40
     rate: Positive = 1e-4

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from polyseme.errors import Mistake
+from polyseme.layers.memory import keep_memory
 from polyseme.text.order import seed_for
 from polyseme.train.optim import clip
 from polyseme.types import State
@@ -44,6 +45,7 @@ def train(
 
     Each group of the optimiser may have a "factor" for its rate; 0 leaves it as it is.
     """
+    keep_memory()
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for step in steps:
         torch.manual_seed(seed_for(seed, step))
