@@ -67,15 +67,28 @@ class BertEncoder(Encoder):
             layers.append(block(layers[-1], runs, self.precision))
         return Encoding(tuple(runs.restored(layer) for layer in layers), batch.offsets)
 
+    def top_at(self, batch: Batch, positions: Tensor) -> Tensor:
+        """(positions, width): the top layer at these positions alone, for which its block does only what they need."""
+        runs = Runs.of(batch.offsets, self._n_padding(len(batch.ids)))
+        rows = runs.arranged(self.embeddings(batch))
+        for block in self.stack[:-1]:
+            rows = block(rows, runs, self.precision)
+        top: Tensor = self.stack[-1](rows, runs, self.precision, runs.places_of(positions))
+        return top
+
+    def pooled_from(self, rows: Tensor) -> Tensor:
+        """What the pooler makes of the top layer's rows at each sequence's [CLS]."""
+        if self.pooler is None:
+            raise Mistake("This BERT has no pooler (its file left it out). Pool its words instead, by their mean.")
+        return torch.tanh(self.pooler(rows))
+
     def _n_padding(self, n_rows: int) -> int:
-        """Where rows are only read they are padded once, not for each product."""
-        return 0 if torch.is_grad_enabled() or self.precision != "float32" else n_padding(n_rows)
+        """Rows are padded once, not for each product."""
+        return n_padding(n_rows) if self.precision == "float32" or torch.is_grad_enabled() else 0
 
     def pooled(self, encoding: Encoding) -> Tensor:
         """(sequences, width): what the pooler makes of each sequence's [CLS]."""
-        if self.pooler is None:
-            raise Mistake("This BERT has no pooler (its file left it out). Pool its words instead, by their mean.")
-        return torch.tanh(self.pooler(encoding.layers[-1][encoding.offsets[:-1]]))
+        return self.pooled_from(encoding.layers[-1][encoding.offsets[:-1]])
 
 
 class Embeddings(nn.Module):
@@ -128,8 +141,12 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.activation = ACTIVATIONS[config.hidden_act]
 
-    def forward(self, rows: Tensor, runs: Runs, precision: Precision = "float32") -> Tensor:
-        rows = self.attention_norm(self.dropout(self.attention(rows, runs, precision)).add_(rows))
+    def forward(
+        self, rows: Tensor, runs: Runs, precision: Precision = "float32", only: Tensor | None = None
+    ) -> Tensor:
+        """(positions, width), or `only` at some of the positions."""
+        found = self.dropout(self.attention(rows, runs, precision, only))
+        rows = self.attention_norm(found.add_(rows if only is None else rows.index_select(0, only)))
         if torch.is_grad_enabled() or rows.device.type != "cpu" or len(rows) <= _CHUNK:
             return self._feed_forward(rows, precision)
         return torch.cat([self._feed_forward(part, precision) for part in torch.split(rows, _CHUNK)])

@@ -19,10 +19,10 @@ def centre(encoder: BertEncoder, heads: BertHeads | None, batches: Iterable[Batc
     means = _means(encoder, batches)
     with torch.no_grad():
         for norm, mean in zip(_norms(encoder), means, strict=True):
-            norm.bias -= mean
+            norm.bias.sub_(mean)
         for block, mean in zip(_blocks(encoder), means[:-1], strict=True):
             _expect(block.attention.qkv, mean)
-            block.attention.out.bias += mean  # the sum of what the block adds and what it read is as before
+            block.attention.out.bias.add_(mean)  # the sum of what the block adds and what it read is as before
         for reader in (encoder.pooler, None if heads is None or heads.masked is None else heads.masked.dense):
             if reader is not None:
                 _expect(reader, means[-1])
@@ -43,7 +43,7 @@ def _means(encoder: BertEncoder, batches: Iterable[Batch]) -> list[Tensor]:
 
 def _expect(linear: nn.Linear, mean: Tensor) -> None:
     """Rows come without their mean from now on."""
-    linear.bias += linear.weight @ mean
+    linear.bias.add_(linear.weight @ mean)
 
 
 def _blocks(encoder: BertEncoder) -> list[Block]:

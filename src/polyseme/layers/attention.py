@@ -49,6 +49,10 @@ class Runs:
         rows = rows if self.order is None else rows.index_select(0, self.order)
         return F.pad(rows, (0, 0, 0, self.n_more)) if self.n_more else rows
 
+    def places_of(self, positions: Tensor) -> Tensor:
+        """Where these positions' rows are once all are arranged."""
+        return positions if self.places is None else self.places[positions]
+
     def restored(self, rows: Tensor) -> Tensor:
         """The inverse of `arranged`."""
         if self.places is not None:
@@ -67,20 +71,24 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width)  # queries, keys and values in one product
         self.out = nn.Linear(width, width)
 
-    def forward(self, rows: Tensor, runs: Runs, precision: Precision = "float32") -> Tensor:
+    def forward(
+        self, rows: Tensor, runs: Runs, precision: Precision = "float32", only: Tensor | None = None
+    ) -> Tensor:
+        """(positions, width), or `only` at some of the positions."""
         if not runs.shapes:
             return rows
         heads = linear(self.qkv, rows, precision)  # (positions, 3 * width)
         parts = torch.split(heads, [n * length for n, length in runs.shapes])
         found = [self._attend(part, n, length) for part, (n, length) in zip(parts, runs.shapes, strict=True)]
-        return linear(self.out, found[0] if len(found) == 1 else torch.cat(found), precision)  # (positions, width)
+        mixed = found[0] if len(found) == 1 else torch.cat(found)
+        return linear(self.out, mixed if only is None else mixed.index_select(0, only), precision)
 
     def _attend(self, part: Tensor, n: int, length: int) -> Tensor:
-        if length == 1 and not self.training:
+        dropout = self.dropout if self.training else 0.0
+        if length == 1 and not dropout:
             return part[:, 2 * self.width :]  # who is alone attends to itself: its value
         heads = part.view(n, length, 3, self.n_heads, -1)
         query, key, value = heads.permute(2, 0, 3, 1, 4).unbind()  # each (n, heads, length, width of a head)
-        dropout = self.dropout if self.training else 0.0
         mixed = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
         return mixed.transpose(1, 2).reshape(n * length, self.width)
 

@@ -107,7 +107,7 @@ class _FullLoss(torch.autograd.Function):
             errors = logs.exp_()  # the softmax, and then its difference from what was wanted
             errors.scatter_add_(1, wanted, errors.new_full(wanted.shape, -1.0))
             into[0][start : start + _ROWS] = times(errors, weight.t())
-            into[1].addmm_(errors.t(), rows)
+            into[1].add_(times(errors.t(), rows.t()))
             into[2].add_(errors.sum(0))
         ctx.save_for_backward(*into)
         ctx.n = n

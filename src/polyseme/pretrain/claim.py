@@ -35,7 +35,7 @@ class Begin:
         facts = {"verb": "pretrain", **asdict(self), "recipe": self.recipe.model_dump(mode="json")}
         claim(
             out, facts, learned=("model", "checkpoints"), prepared=("words.txt", "corpus", "valid", "pieces"),
-            defaults={"recipe": type(self.recipe)().model_dump(mode="json")},
+            defaults={"recipe": type(self.recipe)(family=self.recipe.family).model_dump(mode="json")},
         )  # fmt: skip
 
 

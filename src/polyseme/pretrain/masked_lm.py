@@ -55,11 +55,11 @@ class MaskedLm(nn.Module):
 
     def forward(self, task: Task) -> tuple[Tensor, Tensor | None]:
         """(predicted, width): vectors where a word is asked for; (sequences, 2): scores of adjacency, for pairs."""
-        encoding = self.encoder(task.batch)
-        vectors = encoding.layers[-1].index_select(0, task.places)
         if task.batch.segments is None:
-            return vectors, None
-        return vectors, self.heads.next_sentence(self.encoder.pooled(encoding))
+            return self.encoder.top_at(task.batch, task.places), None
+        firsts, n_asked = task.batch.offsets[:-1], len(task.places)
+        rows = self.encoder.top_at(task.batch, torch.cat([task.places, firsts]))
+        return rows[:n_asked], self.heads.next_sentence(self.encoder.pooled_from(rows[n_asked:]))
 
     def loss(self, task: Task, n_asked: int, n_sequences: int) -> Tensor:
         """This task's share in the mean loss of a step that asks for so many words of so many sequences."""

@@ -222,7 +222,8 @@ RECIPES: dict[str, Recipe] = {
     "ulmfit-paper": _ulmfit(60_000, 400, 1150, 3),
     "bert-tiny": _bert(2, 128, 0.0, n_pieces=8000, positions=4096, rate=2e-3, epochs=10, **_SOON),
     "bert-starter": _bert(
-        4, 256, 0.0, n_pieces=8000, positions=4096, predict=0.2, rate=1.5e-3, betas=(0.9, 0.98), steps=5200, **_SOON,
+        4, 256, 0.0, n_pieces=14_000, positions=4096, predict=0.2, rate=1.5e-3, betas=(0.9, 0.98), steps=9600,
+        shifted=True, centred=True, **_SOON,
     ),
     "bert-domain": _bert(  # for --init
         2, 128, positions=4096, long_length=None, adjacent=False, rate=2e-4, warm_up=0.1, epochs=1,
