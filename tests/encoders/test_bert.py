@@ -52,6 +52,20 @@ def batch_of(tokenizer, *strings):
     return tokenizer.encode([to_text(string) for string in strings])
 
 
+@pytest.mark.parametrize("n_more", [0, 7])
+def test_the_top_at_some_positions_is_the_top_layer_there(encoder, tokenizer, monkeypatch, n_more):
+    monkeypatch.setattr("polyseme.encoders.bert.n_padding", lambda n_rows: n_more)
+    batch = batch_of(tokenizer, *SENTENCES)
+    some = torch.arange(0, len(batch.ids), 3).flip(0)
+    top = encoder(batch).layers[-1]
+    assert len(top) == len(batch.ids)
+    assert torch.allclose(encoder.top_at(batch, some), top[some], atol=1e-5)
+    wrt = list(encoder.stack.parameters())
+    ours = torch.autograd.grad(encoder.top_at(batch, some).square().sum(), wrt)
+    theirs = torch.autograd.grad(encoder(batch).layers[-1][some].square().sum(), wrt)
+    assert all(torch.allclose(a, b, rtol=1e-3, atol=1e-2) for a, b in zip(ours, theirs, strict=True))
+
+
 def test_all_layers_are_given_bottom_first(encoder, tokenizer):
     batch = batch_of(tokenizer, *SENTENCES)
     encoding = encoder(batch)

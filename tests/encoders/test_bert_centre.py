@@ -50,6 +50,7 @@ def test_layers_lose_their_mean_and_the_model_says_the_same():
         assert torch.allclose(one, two, atol=1e-4)
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("parts", [{"pooler": False, "adjacent_head": False}, {"masked_head": False}], ids=str)
 def test_what_a_model_does_not_have_is_not_asked_for(parts):
     encoder, heads = bert(**parts)

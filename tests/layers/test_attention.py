@@ -57,6 +57,28 @@ def test_rows_are_put_back_where_they_were(lengths):
     assert sum(n * length for n, length in runs.shapes) == len(rows)
 
 
+@pytest.mark.parametrize("lengths", LENGTHS[:-1], ids=str)
+def test_rows_of_zeros_change_nothing_and_are_gone_at_the_end(lengths):
+    torch.manual_seed(0)
+    attention, rows, offsets = SelfAttention(8, 2), torch.randn(sum(lengths), 8), offsets_of(torch.tensor(lengths))
+    runs = Runs.of(offsets, n_more=5)
+    arranged = runs.arranged(rows)
+    assert len(arranged) == len(rows) + 5
+    assert not arranged[-5:].any()
+    assert torch.equal(runs.restored(arranged), rows)
+    found = runs.restored(attention(arranged, runs))
+    assert torch.allclose(found, attend(attention, rows, offsets), atol=1e-6)
+
+
+@pytest.mark.parametrize("lengths", LENGTHS[:-1], ids=str)
+def test_some_positions_alone_are_as_among_all(lengths):
+    torch.manual_seed(0)
+    attention, rows, offsets = SelfAttention(8, 2), torch.randn(sum(lengths), 8), offsets_of(torch.tensor(lengths))
+    runs, some = Runs.of(offsets), torch.arange(0, sum(lengths), 2).flip(0)
+    found = attention(runs.arranged(rows), runs, only=runs.places_of(some))
+    assert torch.allclose(found, attend(attention, rows, offsets)[some], atol=1e-6)
+
+
 def test_equal_lengths_share_a_run_wherever_they_stand():
     assert Runs.of(offsets_of(torch.tensor([5, 1, 5, 1, 5]))).shapes == [(2, 1), (3, 5)]
 

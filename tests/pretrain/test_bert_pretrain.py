@@ -223,7 +223,10 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, valid, run
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
-    [["optimizer=muon", "shifted=true"], ["adjacent=false", "whole=span", "encoder.hidden_dropout_prob=0.1"]],
+    [
+        ["optimizer=muon", "shifted=true"],
+        ["adjacent=false", "whole=span", "encoder.hidden_dropout_prob=0.1"],
+    ],
 )
 def test_killed_ten_times_it_ends_with_the_same_bytes(corpus, valid, run_with_kills, tmp_path, more):
     settings = [
@@ -439,3 +442,22 @@ def test_decay_spares_biases_and_layer_norms_only(run):
     for name, parameter in module.named_parameters():
         spared = name.endswith("bias") or "norm" in name
         assert decays[id(parameter)] == (0.0 if spared else 0.01), name
+
+
+def test_shifted_without_longer_sequences_is_refused(corpus, tmp_path):
+    with pytest.raises(Mistake, match="here all have one length"):
+        begun(corpus, tmp_path / "run", [*TINY, "shifted=true"])
+
+
+def test_a_centred_model_is_the_same_with_layers_around_the_origin(corpus, tmp_path):
+    plain, centred = (
+        begun(corpus, tmp_path / name, [*TINY, "steps=3", f"centred={name}"]) for name in ("false", "true")
+    )
+    before = plain.evaluate()
+    made = centred.pretrained({})
+    after = centred.evaluate()
+    assert after["masked_loss"] == pytest.approx(before["masked_loss"], abs=1e-4)
+    layers = made.embed(corpus.read_text().splitlines()[:200], layers="all", level="piece")
+    rows = np.concatenate(layers, axis=1)  # (layers, pieces, width)
+    shared = np.linalg.norm(rows.mean(1), axis=1) / np.linalg.norm(rows, axis=2).mean(1)
+    assert shared.max() < 0.3  # a line alone is no sequence of the text, but nearly

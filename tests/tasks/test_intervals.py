@@ -47,3 +47,8 @@ def test_sentences_that_are_all_alike_do_not_make_it_certain(n_right):
     found = clustered_share([n_right] * 3, [2] * 3)
     assert found.value == n_right / 2
     assert found.high - found.low > 0.3
+
+
+def test_a_standard_error_is_that_of_the_formula():
+    assert share(800, 1000).error == pytest.approx((0.8 * 0.2 / 1000) ** 0.5, rel=0.01)
+    assert correlation(0.0, 1000).error == pytest.approx(1000**-0.5, rel=0.01)  # far from 0, as for a share

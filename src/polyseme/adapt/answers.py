@@ -21,6 +21,7 @@ from polyseme.heads.head import Features
 from polyseme.heads.span import Span
 from polyseme.layers.pool import mean
 from polyseme.tasks import scores
+from polyseme.tasks.intervals import Estimate, share
 from polyseme.text.batches import offsets_of
 from polyseme.text.words import to_text
 from polyseme.types import Prediction
@@ -80,6 +81,9 @@ class Answers:
             answer = (spans[found.start - before][0], spans[found.end - before - 1][1]) if found else (0, 0)
             said.append(Prediction(answer))
         return said
+
+    def interval(self, score: float, data: Data) -> Estimate:
+        return share(score * len(data), len(data))
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
         wanted = [

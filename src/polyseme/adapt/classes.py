@@ -19,6 +19,7 @@ from polyseme.errors import Mistake, did_you_mean, listed
 from polyseme.heads.classify import Classify
 from polyseme.heads.head import Features, Head
 from polyseme.tasks import scores
+from polyseme.tasks.intervals import Estimate, share
 from polyseme.types import Prediction
 
 _TYPES: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
@@ -88,6 +89,9 @@ class Classes:
             Prediction(self.names[number], dict(zip(self.names, row, strict=True)))
             for number, row in zip(best, chances.tolist(), strict=True)
         ]
+
+    def interval(self, score: float, data: Data) -> Estimate:
+        return share(score * len(data), len(data))
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
         wanted, given = [str(label) for label in data.labels], [str(one.label) for one in said]

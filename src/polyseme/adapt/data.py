@@ -34,7 +34,7 @@ class Data:
         return Data([self.inputs[place] for place in places], [self.labels[place] for place in places])
 
     def parted(self, part: float, seed: int) -> tuple[Data, Data | None]:
-        """What is learned from, and a part to choose the best epoch by; of few examples none can be spared."""
+        """What is learned from, and a part to measure epochs on; of few examples none can be spared."""
         n = len(self)
         n_held_out = min(_MOST_HELD_OUT, int(n * part))
         if n < _LEAST_TO_HOLD_OUT or not n_held_out:

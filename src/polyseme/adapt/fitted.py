@@ -31,7 +31,7 @@ class Fitted:
     kind: Kind
     top: Top
     settings: Settings
-    metrics: dict[str, Any] = field(default_factory=dict)  # of the best epoch, on what was held out
+    metrics: dict[str, Any] = field(default_factory=dict)  # of the epoch that was kept, on what was held out
 
     def predict(self, inputs: Sequence[Any]) -> list[Prediction]:
         """What it says of each input."""

@@ -13,6 +13,7 @@ from polyseme.adapt.rows import Pool
 from polyseme.adapt.settings import Settings
 from polyseme.encoders import Pretrained
 from polyseme.heads.head import Features, Head
+from polyseme.tasks.intervals import Estimate
 from polyseme.types import Prediction
 
 
@@ -49,6 +50,10 @@ class Kind(Protocol):
     def predictions(self, head: Any, features: Features, inputs: Sequence[Any]) -> list[Prediction]: ...
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]: ...
+
+    def interval(self, score: float, data: Data) -> Estimate:
+        """Where the first of its scores lies, measured on so much."""
+        ...
 
     def facts(self) -> dict[str, Any]:
         """What its folder must say for it to be made again."""

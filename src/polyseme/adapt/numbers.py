@@ -20,6 +20,7 @@ from polyseme.errors import Mistake
 from polyseme.heads.head import Features, Head
 from polyseme.heads.regress import Regress
 from polyseme.tasks import scores
+from polyseme.tasks.intervals import Estimate, correlation
 from polyseme.types import Prediction
 
 
@@ -73,6 +74,9 @@ class Numbers:
 
     def predictions(self, head: Head, features: Features, inputs: Sequence[Any]) -> list[Prediction]:
         return [Prediction(value) for value in head.decode(head(features), features.offsets).tolist()]
+
+    def interval(self, score: float, data: Data) -> Estimate:
+        return correlation(score, len(data))
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
         wanted, given = [_number(label) for label in data.labels], [float(one.label) for one in said]

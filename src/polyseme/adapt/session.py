@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,12 +32,6 @@ Tell = Callable[[Report], None]
 _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
 _MEASURED, _AT_ONCE = 5000, 256  # examples whose rows tell their scale, and those in memory at once
 _TOP = -1  # the group that is no block of the encoder
-
-
-def _chance(score: float, n_examples: int) -> float:
-    """How far a score, a share of so many examples, strays by chance: its standard error (Agresti & Coull 1998)."""
-    share = (min(1.0, max(0.0, score)) * n_examples + 2) / (n_examples + 4)
-    return math.sqrt(share * (1 - share) / (n_examples + 4))
 
 
 class Session:
@@ -215,7 +208,7 @@ class Session:
         that are alike it is the better one; and a few examples held out find any epoch the best."""
         return self._has_enough() or (
             self.valid is not None
-            and self.best["score"] - self.last["score"] > _chance(self.best["score"], len(self.valid))
+            and self.best["score"] - self.last["score"] > self.kind.interval(self.best["score"], self.valid).error
         )
 
     def _has_enough(self) -> bool:

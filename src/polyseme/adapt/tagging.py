@@ -19,7 +19,8 @@ from polyseme.errors import Mistake, did_you_mean, listed
 from polyseme.heads.head import Features
 from polyseme.heads.tag import Tag
 from polyseme.tasks import scores
-from polyseme.tasks.tags import scheme_of, span_f1, to_iob2
+from polyseme.tasks.intervals import Estimate, share
+from polyseme.tasks.tags import scheme_of, span_f1, spans, to_iob2
 from polyseme.text.batches import take_rows
 from polyseme.text.words import to_text
 from polyseme.types import Packed, Prediction
@@ -79,6 +80,11 @@ class Tags:
         numbers = head.decode(head(features), features.offsets).tolist()
         bounds = features.offsets.tolist()
         return [Prediction([self.names[number] for number in numbers[start:end]]) for start, end in pairwise(bounds)]
+
+    def interval(self, score: float, data: Data) -> Estimate:
+        """Spans, or words, are what is told right or wrong."""
+        n = sum(len(spans(tags)) if self.spans else len(tags) for tags in data.labels)
+        return share(score * n, n)
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
         wanted = [list(to_iob2(tags) if self.spans else tags) for tags in data.labels]

@@ -21,7 +21,7 @@ def run(
     labels: list[str] = typer.Option(["all"], help="How many labels are learned from, such as 100 1000 all."),
     scratch: bool = typer.Option(False, "--scratch", help="Also fit each encoder from scratch."),
     test: Path | None = typer.Option(None, help="Examples to measure on; else a fifth is split off."),
-    valid: Path | None = typer.Option(None, help="Examples to choose the best epoch by; else a tenth is held out."),
+    valid: Path | None = typer.Option(None, help="Examples to measure epochs on; else a tenth is held out."),
     score: str | None = typer.Option(None, help="What rows are ranked by; else the task's first score."),
     out: Path = typer.Option(Path("runs/compare"), "--out", "-o", help="The comparison's folder."),
     head: str | None = typer.Option(None, help="linear, bilstm, or ulmfit for whole texts."),

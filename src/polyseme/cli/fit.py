@@ -21,7 +21,7 @@ def run(
     crf: bool = typer.Option(False, "--crf", help="A CRF over the tags of a sentence."),
     epochs: int | None = typer.Option(None, help="Times through the examples."),
     seed: int = typer.Option(0, help="The seed of everything random."),
-    valid: Path | None = typer.Option(None, help="Examples to choose the best epoch by; else a tenth is held out."),
+    valid: Path | None = typer.Option(None, help="Examples to measure epochs on; else a tenth is held out."),
     test: Path | None = typer.Option(None, help="Examples to measure the fitted model on."),
     limit: int | None = typer.Option(None, min=1, help="Learn from this many examples, chosen by the seed."),
     domain_epochs: int = typer.Option(

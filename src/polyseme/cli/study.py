@@ -20,7 +20,7 @@ def run(
     out: Path = typer.Option(..., "--out", "-o", help="The study's folder: a run each, and the picture."),
     task: str | None = typer.Option(None, help="What to fit to: classify, pair, regress, tag or span."),
     data: Path | None = typer.Option(None, help="Labelled examples of the task."),
-    test: Path | None = typer.Option(None, help="Examples to measure on; else the best epoch's held-out score counts."),
+    test: Path | None = typer.Option(None, help="Examples to measure on; else what is held out counts."),
     fit: list[str] = typer.Option([], "--fit", help="Settings of the fits, such as epochs=3 head=bilstm."),
     rates: list[float] = typer.Option([0.15, 0.4, 0.8], "--rates", help="mask-rate: the rates."),
     recipe: str = typer.Option("bert-tiny", help="mask-rate: what is pretrained; see pretrain --recipes."),

@@ -29,7 +29,7 @@ class Parts:
 def parted(data: Data, test: Data | None, valid: Data | None) -> Parts:
     """A fifth is split off for the test where none is given.
 
-    Without `valid` each fit holds out a part of its own labels to choose the best epoch by, as whoever has no more of
+    Without `valid` each fit holds out a part of its own labels to measure its epochs on, as whoever has no more of
     them would have to: a curve over label counts would flatter small ones otherwise.
     """
     said = []
@@ -40,7 +40,7 @@ def parted(data: Data, test: Data | None, valid: Data | None) -> Parts:
         )
     if valid is not None:
         said.append(
-            f"{len(valid):,} labelled examples more choose the best epoch of every fit, however few it learns from."
+            f"{len(valid):,} labelled examples more measure the epochs of every fit, however few it learns from."
         )
     return Parts(data, valid, test, tuple(said))
 

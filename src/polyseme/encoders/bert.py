@@ -141,9 +141,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.activation = ACTIVATIONS[config.hidden_act]
 
-    def forward(
-        self, rows: Tensor, runs: Runs, precision: Precision = "float32", only: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, rows: Tensor, runs: Runs, precision: Precision = "float32", only: Tensor | None = None) -> Tensor:
         """(positions, width), or `only` at some of the positions."""
         found = self.dropout(self.attention(rows, runs, precision, only))
         rows = self.attention_norm(found.add_(rows if only is None else rows.index_select(0, only)))

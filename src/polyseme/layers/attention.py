@@ -71,9 +71,7 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width)  # queries, keys and values in one product
         self.out = nn.Linear(width, width)
 
-    def forward(
-        self, rows: Tensor, runs: Runs, precision: Precision = "float32", only: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, rows: Tensor, runs: Runs, precision: Precision = "float32", only: Tensor | None = None) -> Tensor:
         """(positions, width), or `only` at some of the positions."""
         if not runs.shapes:
             return rows

@@ -80,7 +80,7 @@ def _with_task(row: Rate, task: Task, place: Path, tell: Tell) -> Rate:
 
 
 def score_of(result: dict[str, Any]) -> tuple[str, float]:
-    """The most telling score of a fit: that of the test where there is one, else that of the best epoch."""
+    """The most telling score of a fit: that of the test where there is one, else that of the epoch that was kept."""
     scores = result.get("test") or result["held out"]
     found = {name: value for name, value in scores.items() if isinstance(value, float) and name != "score"}
     if not found:

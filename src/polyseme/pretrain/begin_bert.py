@@ -61,6 +61,11 @@ def _check(recipe: BertRecipe, job: Job) -> None:
             f"positions={recipe.positions} a step are less than one sequence of {recipe.longest}. Raise positions, or "
             "lower length and long_length."
         )
+    if recipe.shifted and recipe.longest == recipe.length:
+        raise Mistake(
+            "shifted=true is for sequences that longer ones come after; here all have one length. Set long_length and "
+            "long_part, or leave shifted out."
+        )
     if recipe.domain_words and job.init is None:
         raise Mistake("domain_words are added to the vocabulary of a model that is gone on from. Give it with --init.")
     if job.init is not None and not isinstance(job.init.encoder, BertEncoder):

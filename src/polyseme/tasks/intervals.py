@@ -16,6 +16,11 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    @property
+    def error(self) -> float:
+        """How far the number strays by chance: its standard error."""
+        return (self.high - self.low) / (2 * Z)
+
 
 def share(n_right: float, n: float) -> Estimate:
     """Of independent answers (Wilson 1927), which does not fail near 0 and 1.
