@@ -105,7 +105,7 @@ def overload(port: int, some: list[bytes], seconds: float, rounds: int) -> dict[
             found[name].append(seen.rate)
             statuses += seen.statuses
         print(
-            f"64 clients {peak.rate:.1f} a second; 640 that heed Retry-After {many.rate:.1f}; of {10 * peak.rate:.0f} "
+            f"64 clients {peak.rate:.1f} a second; 640 that heed Retry-After {many.rate:.1f}; of {flooded.sent:.0f} "
             f"requests a second {flooded.rate:.1f}, while their clients took {flooded.cores:.2f} cores",
             flush=True,
         )

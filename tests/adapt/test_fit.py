@@ -13,6 +13,7 @@ from polyseme.adapt import folder, session
 from polyseme.adapt.classes import Classes
 from polyseme.adapt.data import Data
 from polyseme.adapt.fit import fit, settled
+from polyseme.adapt.numbers import Numbers
 from polyseme.adapt.settings import settings
 from polyseme.adapt.tagging import Tags
 from polyseme.adapt.texts import Texts
@@ -381,7 +382,10 @@ def test_a_bert_that_learns_reads_pairs_by_its_pooler_and_single_texts_by_their_
 
 @pytest.mark.parametrize(
     ("scores", "n_examples", "epoch"),
-    [([0.9, 0.8], 1000, 1), ([0.9, 0.8], 10, 2), ([0.81, 0.8], 1000, 2), ([0.8, 0.9], 10, 2), ([1.0, 1.0], 5, 2)],
+    [
+        *[([0.9, 0.8], 1000, 1), ([0.9, 0.8], 10, 2), ([0.81, 0.8], 1000, 2), ([0.8, 0.9], 10, 2)],
+        *[([1.0, 1.0], 5, 2), ([1.0, 0.99], 100, 2)],
+    ],
 )
 def test_an_earlier_epoch_is_kept_only_where_it_is_better_beyond_chance(tiny_static, scores, n_examples, epoch):
     fitted = fit(tiny_static, "classify", reviews(20), settings(tune="frozen", epochs=1))
@@ -421,3 +425,13 @@ def test_classes_that_differ_in_length_are_told_apart_on_standardised_rows(tiny_
 def test_rows_of_an_encoder_that_learns_are_not_standardised(tiny_bert):
     with pytest.raises(Mistake, match="for a frozen encoder"):
         fit(tiny_bert, "classify", reviews(20), settings(tune="full", standardize=True))
+
+
+def test_what_is_beyond_chance_goes_by_what_a_task_counts():
+    texts = [["a", "b", "c", "d"]] * 100
+    spans = Data(texts, [["B-X", "O", "B-X", "O"]] * 100)
+    parts = Data(texts, [["N", "V", "N", "V"]] * 100)
+    assert Tags(("B-X", "O"), True).interval(0.8, spans).error == pytest.approx((0.16 / 200) ** 0.5, rel=0.15)
+    assert Tags(("N", "V"), False).interval(0.8, parts).error == pytest.approx((0.16 / 400) ** 0.5, rel=0.15)
+    numbers = Data(["a"] * 100, list(range(100)))
+    assert Numbers(Texts(None)).interval(0.0, numbers).error == pytest.approx(0.1, rel=0.15)

@@ -66,6 +66,24 @@ def test_the_top_at_some_positions_is_the_top_layer_there(encoder, tokenizer, mo
     assert all(torch.allclose(a, b, rtol=1e-3, atol=1e-2) for a, b in zip(ours, theirs, strict=True))
 
 
+def test_without_blocks_the_top_is_the_sum_of_embeddings(tokenizer):
+    encoder = lively(BertConfig(vocab_size=tokenizer.n_pieces, **{**SMALL, "num_hidden_layers": 0}))
+    batch = batch_of(tokenizer, *SENTENCES[:3])
+    some = torch.tensor([4, 0, 2])
+    assert torch.equal(encoder.top_at(batch, some), encoder(batch).layers[-1][some])
+
+
+def test_workers_read_what_fits_their_caches():
+    minilm = {"hidden_size": 384, "num_attention_heads": 12, "intermediate_size": 1536, "num_hidden_layers": 1}
+    base = {"num_hidden_layers": 1}
+    found = [
+        BertEncoder(BertConfig(vocab_size=10, **sizes), precision).small
+        for sizes in (minilm, base)
+        for precision in ("float32", "int8")
+    ]
+    assert found == [True, True, False, True]
+
+
 def test_all_layers_are_given_bottom_first(encoder, tokenizer):
     batch = batch_of(tokenizer, *SENTENCES)
     encoding = encoder(batch)

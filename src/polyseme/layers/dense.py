@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+_MOST_TWICE = 1 << 23  # numbers of a matrix that may be in memory twice
 _LEAST = 4096  # numbers of a matrix; with fewer, what a call costs is more than what it computes
 
 
@@ -24,6 +25,14 @@ def times(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         found: Tensor = _Times.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
         return found
     return padded_times(rows, weight, bias)
+
+
+def add_times(into: Tensor, rows: Tensor, weight: Tensor) -> None:
+    """into += rows @ weight.T, without gradients. Of a very large one a second copy would cost more than is won."""
+    if onednn_is_faster() and can_choose(rows, weight) and into.numel() <= _MOST_TWICE:
+        into.add_(padded_times(rows, weight, None))
+    else:
+        into.addmm_(rows, weight.t())
 
 
 def pack(weight: Tensor, n_rows: int) -> Tensor:

@@ -5,7 +5,7 @@ import os
 from functools import cache
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for them, in malloc.h
-_KEPT = 256 << 20  # bytes that may lie free before the system gets them back
+_KEPT = 256 << 20  # bytes that may lie free, of each thread's, before the system gets them back
 _LARGEST = 32 << 20  # a piece of more is the system's each time; glibc allows no higher limit
 
 
@@ -13,7 +13,7 @@ _LARGEST = 32 << 20  # a piece of more is the system's each time; glibc allows n
 def keep_memory() -> bool:
     """Ask the C library to hand freed memory out again, not to give it back to the system; whether it does.
 
-    glibc gives a megabyte that was freed back at once, and every batch gets it anew, page by page, each filled with
+    glibc gives much of what a thread frees back at once, and every batch gets it anew, page by page, each filled with
     zeros: up to a tenth of the time (docs/log.md). Whoever has settled this by environment variables is left alone.
     """
     if any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ):

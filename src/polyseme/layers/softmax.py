@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from polyseme.layers.dense import times
+from polyseme.layers.dense import add_times, times
 from polyseme.layers.start import normal_
 
 _ROWS = 256  # whose logits stay in memory at once
@@ -107,7 +107,7 @@ class _FullLoss(torch.autograd.Function):
             errors = logs.exp_()  # the softmax, and then its difference from what was wanted
             errors.scatter_add_(1, wanted, errors.new_full(wanted.shape, -1.0))
             into[0][start : start + _ROWS] = times(errors, weight.t())
-            into[1].add_(times(errors.t(), rows.t()))
+            add_times(into[1], errors.t(), rows.t())
             into[2].add_(errors.sum(0))
         ctx.save_for_backward(*into)
         ctx.n = n

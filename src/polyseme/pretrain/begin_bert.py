@@ -64,7 +64,7 @@ def _check(recipe: BertRecipe, job: Job) -> None:
     if recipe.shifted and recipe.longest == recipe.length:
         raise Mistake(
             "shifted=true is for sequences that longer ones come after; here all have one length. Set long_length and "
-            "long_part, or leave shifted out."
+            "long_part, or shifted=false."
         )
     if recipe.domain_words and job.init is None:
         raise Mistake("domain_words are added to the vocabulary of a model that is gone on from. Give it with --init.")

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.digest import add_weights
@@ -35,8 +36,29 @@ class Begin:
         facts = {"verb": "pretrain", **asdict(self), "recipe": self.recipe.model_dump(mode="json")}
         claim(
             out, facts, learned=("model", "checkpoints"), prepared=("words.txt", "corpus", "valid", "pieces"),
-            defaults={"recipe": type(self.recipe)(family=self.recipe.family).model_dump(mode="json")},
+            completed=self._completed,
         )  # fmt: skip
+
+    def _completed(self, begun: dict[str, Any]) -> dict[str, Any]:
+        """With the settings that this family's recipes did not have yet: they do nothing unless they are asked for."""
+        recipe = begun.get("recipe")
+        if not isinstance(recipe, dict) or recipe.get("family") != self.recipe.family:
+            return begun
+        defaults = type(self.recipe)(family=self.recipe.family).model_dump(mode="json")
+        return {**begun, "recipe": _filled(recipe, defaults)}
+
+
+def _filled(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """
+    >>> _filled({"a": 1, "b": {"c": 2}}, {"a": 0, "b": {"c": 0, "d": 3}, "e": 4})
+    {'a': 1, 'b': {'c': 2, 'd': 3}, 'e': 4}
+    """
+    both = {name: (values.get(name, default), default) for name, default in defaults.items()}
+    filled = {
+        name: _filled(one, default) if isinstance(one, dict) and isinstance(default, dict) else one
+        for name, (one, default) in both.items()
+    }
+    return {**filled, **{name: value for name, value in values.items() if name not in defaults}}
 
 
 def digest(model: Pretrained) -> str:

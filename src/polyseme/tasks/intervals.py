@@ -18,8 +18,8 @@ class Estimate(NamedTuple):
 
     @property
     def error(self) -> float:
-        """How far the number strays by chance: its standard error."""
-        return (self.high - self.low) / (2 * Z)
+        """How far the number strays by chance: its standard error, on the side where it has more room."""
+        return max(self.high - self.value, self.value - self.low) / Z
 
 
 def share(n_right: float, n: float) -> Estimate:

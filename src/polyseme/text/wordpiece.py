@@ -136,15 +136,14 @@ class WordPiece:
     def cut(self, texts: Sequence[Text]) -> Cut:
         """The pieces of texts without special ones, each of which knows its word."""
         n_words = np.fromiter((len(text.spans) for text in texts), np.int64, len(texts))
-        backend = self.backend
-        encode = (
-            backend.encode_batch if n_words.any() else backend.encode_batch_fast
-        )  # which forgets where pieces stand
+        has_words = bool(n_words.any())
+        # the fast one does not tell where pieces stand
+        encode = self.backend.encode_batch if has_words else self.backend.encode_batch_fast
         encodings = encode([encodable(text.string) for text in texts], add_special_tokens=False)
         lengths = np.fromiter(map(len, encodings), np.int64, len(encodings))
         total = int(lengths.sum())
         ids = np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int64, total)
-        if not n_words.any():
+        if not has_words:
             return Cut(ids, np.full(total, -1), lengths, n_words)
         starts = _flat((e.offsets for e in encodings), total)[:, 0]
         spans = _flat((text.spans for text in texts), int(n_words.sum()))

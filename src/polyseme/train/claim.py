@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +27,17 @@ def claim(
     facts: dict[str, Any],
     learned: Iterable[str],
     prepared: Iterable[str] = (),
-    defaults: Mapping[str, Mapping[str, Any]] | None = None,
+    completed: Callable[[dict[str, Any]], dict[str, Any]] = lambda begun: begun,
 ) -> None:
     """Write down what this run is, or compare with what was begun here.
 
     Until one of the files `learned` is there it may change; then what was `prepared` for it is made anew. What another
-    verb has begun is never taken over. `defaults` tell what an older polyseme did, which had fewer settings.
+    verb has begun is never taken over. `completed` adds what an older polyseme, which had fewer settings, left out.
     """
     facts = json.loads(json.dumps(facts))
     begun = _read(out / RUN) if (out / RUN).exists() else {}
-    for name in (defaults or {}).keys() & begun.keys():
-        begun[name] = {**(defaults or {})[name], **begun[name]}
     _refuse_other_verb(out, begun, facts)
+    begun = completed(begun)
     different = _differences(begun, {name: facts[name] for name in begun})  # an older polyseme wrote down less
     if begun and not different:
         return
