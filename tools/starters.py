@@ -17,12 +17,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 import polyseme
 from polyseme.cli.progress import Stages
 from polyseme.encoders import Pretrained
+from polyseme.encoders.static import StaticConfig, StaticEncoder
 from polyseme.files import new_folder, write_file
 from polyseme.formats import native
 from polyseme.pretrain import pretrain, recipe
+from polyseme.text.bags import BagTokenizer
 from polyseme.train.report import Report
 
 NAMES = ("static-starter", "elmo-starter", "ulmfit-starter", "bert-starter")
+KEPT = 26_000  # of static-starter's words, the most frequent: all four are to have 30 MB at the most
 BOX = Path(__file__).resolve().parent.parent / "src" / "polyseme" / "starters"
 
 CARD = """# {name}
@@ -42,7 +45,7 @@ thinks of people and things as its texts do.
 """
 
 KINDS = {
-    "static": "One vector a word, by skip-gram",
+    "static": f"One vector a word, by skip-gram; of its words the {KEPT:,} most frequent are kept",
     "elmo": "A biLM as in ELMo: a forward and a backward LSTM over a character CNN",
     "awd_lstm": "ULMFiT's AWD-LSTM, a forward and a backward one side by side",
     "bert": "A BERT, pretrained on masked words and sentence adjacency",
@@ -65,11 +68,22 @@ def main() -> None:
 
 def store(name: str, made: Pretrained, about: str) -> int:
     """Into the package; how many bytes it has there."""
-    made = replace(made, provenance=public(made.provenance))
+    made = replace(frequent(made), provenance=public(made.provenance))
     with new_folder(BOX / name, force=True) as folder:
         native.write(made, folder, weights="int8")
         write_file(folder / "README.md", card(name, made, about))
     return sum(path.stat().st_size for path in (BOX / name).iterdir())
+
+
+def frequent(made: Pretrained) -> Pretrained:
+    """Static vectors of the most frequent words, which come first; any other model as it is."""
+    if not isinstance(made.encoder, StaticEncoder):
+        return made
+    assert isinstance(made.tokenizer, BagTokenizer)
+    tokenizer = replace(made.tokenizer, words=made.tokenizer.words[:KEPT])
+    encoder = StaticEncoder(StaticConfig(n_rows=tokenizer.n_rows, width=made.encoder.config.width))
+    encoder.table.load_state_dict({"weight": made.encoder.table.weight[: tokenizer.n_rows]})
+    return replace(made, tokenizer=tokenizer, encoder=encoder)
 
 
 def public(provenance: dict[str, Any]) -> dict[str, Any]:
@@ -90,13 +104,19 @@ def card(name: str, made: Pretrained, about: str) -> str:
         name=name,
         what=KINDS[encoder.family],
         seed=facts["recipe"]["seed"],
-        cost=f" in {cost['seconds'] / 60:.0f} minutes on {cost['threads']} core(s)" if cost else "",
+        cost=f" in {cost['seconds'] / 60:.0f} minutes on {cost['threads']} core{'s' if cost['threads'] > 1 else ''}"
+        if cost
+        else "",
         about=about,
         parameters=sum(parameter.numel() for parameter in encoder.parameters()),
         widths=", ".join(map(str, encoder.widths)),
         files="; ".join(f"{file['path']}, sha256 {file['sha256'][:16]}…" for file in files),
         scores=scores(facts.get("curve", [])),
     )
+
+
+def cores(n: int) -> str:
+    return "1 core" if n == 1 else f"{n} cores"
 
 
 def scores(curve: list[dict[str, float]]) -> str:

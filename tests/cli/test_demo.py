@@ -21,7 +21,7 @@ def contextual():
 def test_the_word_is_shown_with_and_without_its_context(console, contextual):
     demo._show_word(console, polyseme.load("static-starter"), contextual)
     shown = console.export_text()
-    assert "static-starter (39,612 words, one vector each). Nearest to crack:" in shown
+    assert "static-starter (26,000 words, one vector each). Nearest to crack:" in shown
     for name in contextual:
         assert f"{name}, layer by layer" in shown
     matrix = [line for line in shown.splitlines() if line.strip().startswith("1  1.0")]
