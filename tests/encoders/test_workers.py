@@ -51,8 +51,8 @@ def test_vectors_are_the_same_from_one_thread_and_from_two(pretrained):
     two = pretrained.embed(SENTENCES), sentence_vectors(pretrained, SENTENCES)
     torch.set_num_threads(1)
     one = pretrained.embed(SENTENCES), sentence_vectors(pretrained, SENTENCES)
-    assert all(np.allclose(a, b, rtol=0, atol=1e-6) for a, b in zip(one[0], two[0], strict=True))
-    assert np.allclose(one[1], two[1], rtol=0, atol=1e-6)
+    assert all(np.allclose(a, b, rtol=0, atol=5e-6) for a, b in zip(one[0], two[0], strict=True))
+    assert np.allclose(one[1], two[1], rtol=0, atol=5e-6)
 
 
 def test_results_come_in_order_without_gradients_from_threads_that_compute_alone(pretrained):

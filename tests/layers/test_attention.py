@@ -32,14 +32,24 @@ def test_each_sequence_attends_to_itself_alone(lengths):
     assert torch.allclose(found, torch.cat(wanted), atol=1e-6)
 
 
-@pytest.mark.parametrize("length", [16, 17, 28, 47, 48])
-def test_without_gradients_any_length_is_the_formula_too(length):
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("n_more", [0, 1, 40])
+@pytest.mark.parametrize("length", [1, 5, 12, 16, 17, 28, 47, 48])
+def test_keys_that_fill_a_vector_change_nothing(length, n_more, dtype):
     torch.manual_seed(0)
-    attention, rows = SelfAttention(12, 3), torch.randn(3 * length, 12)
+    attention, rows = SelfAttention(12, 3).to(dtype), torch.randn(4 * length + 7, 12, dtype=dtype)
+    runs = Runs.of(torch.tensor([0, length, 2 * length, 3 * length, 4 * length, 4 * length + 7]), n_more, lanes=16)
     with torch.inference_mode():
-        found = attend(attention, rows, torch.arange(4) * length)
-        wanted = torch.cat([reference(attention, part) for part in rows.split(length)])
+        found = runs.restored(attention(runs.arranged(rows), runs))
+        wanted = torch.cat([reference(attention, part) for part in rows.split([length] * 4 + [7])])
     assert torch.allclose(found, wanted, atol=1e-6)
+
+
+def test_keys_fill_a_vector_where_many_are_beyond_the_last_whole_one():
+    offsets = torch.tensor([0, 17, 34, 54, 74])
+    assert Runs.of(offsets, lanes=16).each == [(2, 17, 17), (1, 20, 32), (1, 20, 20)]  # nothing is behind the last
+    assert Runs.of(offsets, n_more=12, lanes=16).each == [(2, 17, 17), (2, 20, 32), (12, 1, 1)]
+    assert Runs.of(torch.arange(10) * 5, lanes=16).each == [(6, 5, 16), (3, 5, 5)]
 
 
 def test_dropout_is_asked_for_without_gradients_too():
@@ -54,7 +64,7 @@ def test_rows_are_put_back_where_they_were(lengths):
     runs = Runs.of(offsets_of(torch.tensor(lengths)))
     rows = torch.arange(sum(lengths))
     assert torch.equal(runs.restored(runs.arranged(rows)), rows)
-    assert sum(n * length for n, length in runs.shapes) == len(rows)
+    assert sum(run.n * run.length for run in runs.each) == len(rows)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS[:-1], ids=str)
@@ -80,7 +90,7 @@ def test_some_positions_alone_are_as_among_all(lengths):
 
 
 def test_equal_lengths_share_a_run_wherever_they_stand():
-    assert Runs.of(offsets_of(torch.tensor([5, 1, 5, 1, 5]))).shapes == [(2, 1), (3, 5)]
+    assert Runs.of(offsets_of(torch.tensor([5, 1, 5, 1, 5]))).each == [(2, 1, 1), (3, 5, 5)]
 
 
 def test_sorted_sequences_are_not_moved():

@@ -7,11 +7,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from polyseme.encoders.bert_config import ACTIVATIONS, BertConfig, initialise, refuse
+from polyseme.encoders.bert_config import ACTIVATIONS, LEAST, BertConfig, initialise, refuse
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.encoders.encoder import Encoder, Family
 from polyseme.errors import Mistake
-from polyseme.layers.attention import Runs, SelfAttention
+from polyseme.layers.attention import Runs, SelfAttention, lanes
 from polyseme.layers.dense import n_padding, onednn_is_faster
 from polyseme.layers.products import Precision
 from polyseme.layers.rounded import linear
@@ -92,8 +92,11 @@ class BertEncoder(Encoder):
 
     def _runs(self, batch: Batch) -> Runs:
         """Rows are padded once, not for each product."""
-        on_cpu, multiplies = batch.ids.device.type == "cpu", self.precision == "float32" or torch.is_grad_enabled()
-        return Runs.of(batch.offsets, n_padding(len(batch.ids)) if on_cpu and multiplies else 0)
+        if batch.ids.device.type != "cpu":
+            return Runs.of(batch.offsets)
+        learns = torch.is_grad_enabled()
+        n_more = n_padding(len(batch.ids)) if learns or self.precision == "float32" else 0
+        return Runs.of(batch.offsets, n_more, lanes=1 if learns else lanes())
 
 
 class Embeddings(nn.Module):
@@ -156,7 +159,7 @@ class Block(nn.Module):
 
     def _feed_forward(self, rows: Tensor, precision: Precision) -> Tensor:
         wide = self.activation(linear(self.inner, rows, precision))  # (positions, intermediate width)
-        normed: Tensor = self.norm(self.dropout(linear(self.outer, wide, precision)).add_(rows))
+        normed: Tensor = self.norm(self.dropout(linear(self.outer, wide, precision, LEAST)).add_(rows))
         return normed
 
 

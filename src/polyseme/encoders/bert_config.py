@@ -15,6 +15,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
     "relu": F.relu,
 }
+LEAST = -0.171  # no activation gives less
 
 
 class BertConfig(BaseModel):

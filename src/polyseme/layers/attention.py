@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +13,16 @@ from torch.nn import functional as F
 from polyseme.errors import Mistake
 from polyseme.layers.products import Precision
 from polyseme.layers.rounded import linear
+
+_WORTHWHILE = 4  # keys beyond whole vectors from which on filling the last vector is faster
+
+
+class Run(NamedTuple):
+    """Neighbours of equal length."""
+
+    n: int  # sequences
+    length: int  # of each
+    n_keys: int  # that each row sees; those beyond its sequence are masked
 
 
 @dataclass(frozen=True)
@@ -21,29 +33,31 @@ class Runs:
     come behind them, each a sequence of its own, where products want a round number of rows.
     """
 
-    shapes: list[tuple[int, int]]  # (sequences, length) of each run
+    each: list[Run]
     order: Tensor | None = None  # (positions,) where each row in order comes from; None where it stays
     places: Tensor | None = None  # (positions,) where each row goes to: the inverse
     n_more: int = 0  # rows of zeros
 
     @classmethod
-    def of(cls, offsets: Tensor, n_more: int = 0) -> Runs:
+    def of(cls, offsets: Tensor, n_more: int = 0, lanes: int = 1) -> Runs:
         """The runs of a Batch's offsets and of so many rows of zeros; found once for all layers.
 
-        >>> Runs.of(torch.tensor([0, 2, 4, 7])).shapes
-        [(2, 2), (1, 3)]
+        torch computes weights of keys in vectors of so many `lanes`, and those beyond whole vectors one by one, which
+        takes longer than a vector. Where there are many of them, rows of the next sequence fill the last vector.
+
+        >>> Runs.of(torch.tensor([0, 2, 4, 7])).each
+        [Run(n=2, length=2, n_keys=2), Run(n=1, length=3, n_keys=3)]
         """
         lengths = offsets.diff()
         shapes = _shapes(lengths)
         by_length, sequences = lengths.sort(stable=True)
         sorted_shapes = _shapes(by_length)
-        zeros = [(n_more, 1)] if n_more else []
         if len(sorted_shapes) == len(shapes):
-            return cls(shapes + zeros, n_more=n_more)
+            return cls(_filled(shapes, n_more, lanes), n_more=n_more)
         starts = by_length.cumsum(0) - by_length
         order = torch.arange(int(offsets[-1]), device=offsets.device)
         order = order + (offsets[sequences] - starts).repeat_interleave(by_length)
-        return cls(sorted_shapes + zeros, order, order.argsort(), n_more)
+        return cls(_filled(sorted_shapes, n_more, lanes), order, order.argsort(), n_more)
 
     def arranged(self, rows: Tensor) -> Tensor:
         rows = rows if self.order is None else rows.index_select(0, self.order)
@@ -73,22 +87,59 @@ class SelfAttention(nn.Module):
 
     def forward(self, rows: Tensor, runs: Runs, precision: Precision = "float32", only: Tensor | None = None) -> Tensor:
         """(positions, width), or `only` at some of the positions."""
-        if not runs.shapes:
+        if not runs.each:
             return rows
         heads = linear(self.qkv, rows, precision)  # (positions, 3 * width)
-        parts = torch.split(heads, [n * length for n, length in runs.shapes])
-        found = [self._attend(part, n, length) for part, (n, length) in zip(parts, runs.shapes, strict=True)]
+        parts = torch.split(heads, [run.n * run.length for run in runs.each])
+        found = [self._attend(part, run) for part, run in zip(parts, runs.each, strict=True)]
         mixed = found[0] if len(found) == 1 else torch.cat(found)
         return linear(self.out, mixed if only is None else mixed.index_select(0, only), precision)
 
-    def _attend(self, part: Tensor, n: int, length: int) -> Tensor:
-        dropout = self.dropout if self.training else 0.0
-        if length == 1 and not dropout:
+    def _attend(self, part: Tensor, run: Run) -> Tensor:
+        dropout, mask = self.dropout if self.training else 0.0, None
+        if run.length == 1 and not dropout:
             return part[:, 2 * self.width :]  # who is alone attends to itself: its value
-        heads = part.view(n, length, 3, self.n_heads, -1)
+        heads = part.view(run.n, run.length, 3, self.n_heads, -1)
         query, key, value = heads.permute(2, 0, 3, 1, 4).unbind()  # each (n, heads, length, width of a head)
-        mixed = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
-        return mixed.transpose(1, 2).reshape(n * length, self.width)
+        if run.n_keys > run.length:
+            key, value = _longer(key, run.n_keys), _longer(value, run.n_keys)
+            mask = _mask(run.length, run.n_keys, key.dtype)
+        mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout)
+        return mixed.transpose(1, 2).reshape(run.n * run.length, self.width)
+
+
+def lanes() -> int:
+    """How many numbers this processor computes at once."""
+    return {"AVX2": 8, "AVX512": 16}.get(torch.backends.cpu.get_cpu_capability(), 1)
+
+
+def _longer(rows: Tensor, n_keys: int) -> Tensor:
+    """(n, heads, n_keys, width): each sequence with the rows that come behind it in memory; nothing is copied."""
+    n, n_heads, _, width = rows.shape
+    return rows.as_strided((n, n_heads, n_keys, width), rows.stride())
+
+
+@cache
+def _mask(length: int, n_keys: int, dtype: torch.dtype) -> Tensor:
+    """(1, 1, 1, n_keys), to be added to what a row makes of its keys."""
+    with torch.inference_mode(False):
+        mask = torch.zeros(1, 1, 1, n_keys, dtype=dtype)
+        mask[..., length:] = -torch.inf
+    return mask
+
+
+def _filled(shapes: list[tuple[int, int]], n_more: int, lanes: int) -> list[Run]:
+    """The last sequences are a run of their own where too few rows come behind them."""
+    behind, found = n_more, [Run(n_more, 1, 1)] if n_more else []
+    for n, length in reversed(shapes):
+        n_others = -length % lanes if length % lanes >= _WORTHWHILE else 0
+        n_short = min(n, -(-max(0, n_others - behind) // length))
+        if n_short:
+            found.append(Run(n_short, length, length))
+        if n > n_short:
+            found.append(Run(n - n_short, length, length + n_others))
+        behind += n * length
+    return found[::-1]
 
 
 def _shapes(lengths: Tensor) -> list[tuple[int, int]]:

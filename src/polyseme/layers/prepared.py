@@ -28,19 +28,25 @@ def prepared(module: nn.Module, name: str, make: Callable[[], Made]) -> Made:
 
     It is kept beside the module, not on it: copies and saved files do not see it, and it goes when the module goes.
     """
+    return asked_once(module, name, lambda: _looked_up(module, name, make))
+
+
+def asked_once(module: nn.Module, name: str, make: Callable[[], Made]) -> Made:
+    """What `make` gives; inside `unchanged` it is made the first time only."""
     seen: Seen | None = getattr(_here, "seen", None)
-    if seen is not None:
-        if (id(module), name) not in seen:
-            seen[id(module), name] = _looked_up(module, name, make)
-        looked_up: Made = seen[id(module), name]
-        return looked_up
-    return _looked_up(module, name, make)
+    if seen is None:
+        return make()
+    key = (id(module), name)
+    if key not in seen:
+        seen[key] = make()
+    made: Made = seen[key]
+    return made
 
 
 @contextmanager
 def unchanged(seen: Seen) -> Iterator[None]:
-    """Inside the block, in this thread, parameters are looked at once: nobody changes them before the end. Threads that
-    do one thing together share what they have `seen`, a dict that is empty at first."""
+    """Inside the block, in this thread, parameters are looked at once: nobody changes them, or asks for gradients,
+    before the end. Threads that do one thing together share what they have `seen`, a dict that is empty at first."""
     before = getattr(_here, "seen", None)
     _here.seen = seen
     try:

@@ -1,6 +1,7 @@
 """Linear layers in 8 bits, every row with a scale of its own: its result depends on no other row."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,7 +11,7 @@ from torch.nn import functional as F
 
 from polyseme.errors import Mistake
 from polyseme.layers.dense import can_choose, onednn_is_faster, pack, padded_times, times
-from polyseme.layers.prepared import can_prepare, prepared
+from polyseme.layers.prepared import asked_once, can_prepare, prepared
 from polyseme.layers.products import Precision
 
 _LEVELS = 255
@@ -18,39 +19,44 @@ _PAIR = 32767 // _LEVELS - 1  # what two neighbouring weights may add up to; 1 i
 _ROWS = 1024  # the packing is chosen for a batch of this size; it serves every other size too
 
 
-def linear(layer: nn.Linear, rows: Tensor, precision: Precision = "float32") -> Tensor:
-    """layer(rows); or nearly that in 8 bits, where it is asked for, no gradients are and the processor can."""
+def linear(layer: nn.Linear, rows: Tensor, precision: Precision = "float32", least: float | None = None) -> Tensor:
+    """layer(rows); or nearly that in 8 bits, where it is asked for, no gradients are and the processor can.
+
+    `least` says that no number among the rows is less, as behind an activation: then nobody has to look.
+    """
+    return asked_once(layer, precision, lambda: _chosen(layer, rows, precision, least))(rows)
+
+
+def _chosen(layer: nn.Linear, rows: Tensor, precision: Precision, least: float | None) -> Callable[[Tensor], Tensor]:
+    """How rows like these are multiplied."""
     if precision not in ("float32", "int8"):
         raise Mistake(f"precision={precision!r} is not known. Use 'float32' or 'int8'.")
-    if precision == "float32" or not _can_round(layer, rows):
-        return _exact(layer, rows)
-    rounded = prepared(layer, "int8 by row", lambda: _Rounded.of(layer.weight.detach()))
-    return rounded.product(rows, layer.bias)
-
-
-def _exact(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """layer(rows), with a weight that is packed once where it is only read."""
-    weight = layer.weight
-    if onednn_is_faster() and can_choose(rows, weight) and can_prepare(layer):
-        weight = prepared(layer, "packed", lambda: pack(layer.weight, _ROWS))
-        return padded_times(rows, weight, layer.bias)
-    return times(rows, weight, layer.bias)
+    if precision == "int8" and _can_round(layer, rows):
+        rounded = prepared(layer, f"int8 by row from {least}", lambda: _Rounded.of(layer, least))
+        return rounded.product
+    if onednn_is_faster() and can_choose(rows, layer.weight) and can_prepare(layer):
+        packed = prepared(layer, "packed", lambda: pack(layer.weight, _ROWS))  # it is only read
+        return lambda rows: padded_times(rows, packed, layer.bias)
+    return lambda rows: times(rows, layer.weight, layer.bias)
 
 
 @dataclass(frozen=True)
 class _Rounded:
-    """A weight (out, in) in 8 bits, each output with a scale of its own."""
+    """A layer whose weight (out, in) is in 8 bits, each output with a scale of its own."""
 
     packed: Tensor
     scales: Tensor  # (out,)
     zeros: Tensor  # (out,)
     sums: Tensor  # (out,) of the rounded rows
+    least: float | None  # of the numbers that come in, where that is known
+    bias: Tensor  # (out,) and, where it is, what it comes to
 
     @classmethod
-    def of(cls, weight: Tensor) -> Self:
+    def of(cls, layer: nn.Linear, least: float | None) -> Self:
         """AVX2 adds the products of two neighbours in 16 bits. Rows have 8 bits, so that these could overflow: a scale
         is chosen with which they never do. Rounding rows to 7 bits instead costs twice the precision. A processor with
         VNNI adds them in 32 bits, and weights have all of their 8."""
+        weight = layer.weight.detach()
         scales = weight.abs().amax(1) / 127
         if not adds_in_32_bits():
             pairs = F.pad(weight, (0, weight.shape[1] % 2)).view(len(weight), -1, 2)  # (out, pairs, 2)
@@ -59,18 +65,22 @@ class _Rounded:
         scales = scales.clamp(min=1e-12)
         rounded = (weight / scales.unsqueeze(1)).round()
         packed = torch.ops.onednn.qlinear_prepack(rounded.to(torch.int8), [_ROWS, weight.shape[1]])
-        return cls(packed, scales, torch.zeros(len(scales), dtype=torch.int32), rounded.sum(1) * scales)
+        sums = rounded.sum(1) * scales
+        bias = torch.zeros_like(sums) if layer.bias is None else layer.bias.detach()
+        bias = bias.clone() if least is None else bias + least * sums
+        return cls(packed, scales, torch.zeros(len(scales), dtype=torch.int32), sums, least, bias)
 
-    def product(self, rows: Tensor, bias: Tensor | None) -> Tensor:
-        low = rows.amin(1, keepdim=True)
+    def product(self, rows: Tensor) -> Tensor:
+        low = rows.amin(1, keepdim=True) if self.least is None else self.least
         step = (rows.amax(1, keepdim=True) - low).div_(_LEVELS).clamp_(min=1e-30)
-        levels = rows.mul(1 / step).add_(0.5 - low / step)  # 0.5 to 255.5 in every row
+        per_step = step.reciprocal()
+        levels = rows.mul(per_step).add_(0.5 - low * per_step)  # 0.5 to 255.5 in every row
         found: Tensor = torch.ops.onednn.qlinear_pointwise(
             levels.to(torch.int16).to(torch.uint8),  # by way of 16 bits it is three times as fast
             *(1.0, 0, self.packed, self.scales, self.zeros, None, 1.0, 0, torch.float32, "none", [], ""),
         )
-        found = found.mul_(step) if bias is None else torch.addcmul(bias, found, step, out=found)
-        return found.addcmul_(low, self.sums)  # what was taken off each row comes back
+        found = torch.addcmul(self.bias, found, step, out=found)
+        return found if isinstance(low, float) else found.addcmul_(low, self.sums)  # what was taken off comes back
 
 
 def adds_in_32_bits() -> bool:
