@@ -31,6 +31,14 @@ def test_every_family_learns_to_tell_classes_apart(any_encoder, tune):
     assert fitted.evaluate(reviews(40, seed=1))["accuracy"] > 0.9
 
 
+@pytest.mark.parametrize(
+    ("head", "rates"), [(None, (1e-2, 1e-2)), ("linear", (1e-2, 1e-2)), ("bilstm", (1e-2, 1e-3))]
+)
+def test_a_table_of_vectors_learns_as_fast_as_it_must(tiny_static, head, rates):
+    chosen = settings(tune="full", head=head).filled(tiny_static.encoder, "text", ("linear", "bilstm"), 100)
+    assert (chosen.rate, chosen.head_rate) == rates
+
+
 @pytest.mark.parametrize("name", ["tiny_bert", "tiny_static"])
 @pytest.mark.parametrize("options", [{}, {"head": "bilstm"}, {"layers": 0}, {"pool": "concat"}])
 def test_a_head_learns_on_frozen_vectors(name, options, request):

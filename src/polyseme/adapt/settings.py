@@ -66,7 +66,7 @@ class Settings(BaseModel):
             "head": "ulmfit" if self.tune == "gradual" and "ulmfit" in heads else "linear",
             "epochs": self._epochs(n_blocks, n_examples),
             "rate": _rate(encoder, self.tune),
-            "head_rate": {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[self.tune],
+            "head_rate": _head_rate(encoder, self.tune, self.head),
             "block_decay": {"frozen": 1.0, "full": 0.95, "gradual": 1 / 2.6}[self.tune],
             # the scale of a mix is its gamma's to learn, but a single layer's is the encoder's
             "standardize": frozen and (self.layers != "mix" or len(encoder.widths) == 1),
@@ -117,4 +117,12 @@ def _rate(encoder: Encoder, tune: Tune) -> float:
     """BERT's papers fine-tune 768 columns with 5e-5 and 128 with 3e-4: about 0.04 / width."""
     if encoder.family == "bert":
         return 0.04 / encoder.widths[-1]
+    if encoder.family == "static":
+        return 1e-2  # most rows of a table are met once or twice in an epoch
     return 5e-3 if tune == "gradual" else 1e-3
+
+
+def _head_rate(encoder: Encoder, tune: Tune, head: str | None) -> float:
+    if tune == "full" and encoder.family == "static" and head in (None, "linear"):
+        return 1e-2  # rows that are means of small numbers
+    return {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[tune]
