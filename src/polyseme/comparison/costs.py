@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polyseme.layers.memory import give_back
+
 _CLEAR, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def forget_peak() -> bool:
-    """Begin to measure the peak anew; False where the system does not let us."""
+    """Begin to measure the peak anew, without what was kept of earlier work; False where the system does not let us."""
+    give_back()
     try:
         _CLEAR.write_text("5")
     except OSError:

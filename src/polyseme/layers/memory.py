@@ -1,8 +1,10 @@
 """Memory that a batch gives back is kept for the next one."""
 
 import ctypes
+import gc
 import os
 from functools import cache
+from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for them, in malloc.h
 _KEPT = 256 << 20  # bytes that may lie free, of each thread's, before the system gets them back
@@ -18,7 +20,17 @@ def keep_memory() -> bool:
     """
     if any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ):
         return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if mallopt is None:
-        return False
-    return bool(mallopt(_TRIM_THRESHOLD, _KEPT) and mallopt(_MMAP_THRESHOLD, _LARGEST))
+    mallopt = _of_the_c_library("mallopt")
+    return mallopt is not None and bool(mallopt(_TRIM_THRESHOLD, _KEPT) and mallopt(_MMAP_THRESHOLD, _LARGEST))
+
+
+def give_back() -> None:
+    """Hand what lies free to the system after all, where the C library can: before memory is measured."""
+    gc.collect()
+    trim = _of_the_c_library("malloc_trim")
+    if trim is not None:
+        trim(ctypes.c_size_t(0))
+
+
+def _of_the_c_library(name: str) -> Any:
+    return getattr(ctypes.CDLL(None), name, None) if os.name == "posix" else None

@@ -77,14 +77,17 @@
   }
 
   function logTicks(low, high) {
-    const found = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-      for (const factor of high / low < 30 ? [1, 2, 5] : [1]) {
-        const at = factor * 10 ** power;
-        if (at >= low * 0.999 && at <= high * 1.001) found.push(at);
+    for (const factors of [[1], [1, 2, 5]]) {
+      const found = [];
+      for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+        for (const factor of factors) {
+          const at = factor * 10 ** power;
+          if (at >= low * 0.999 && at <= high * 1.001) found.push(at);
+        }
       }
+      if (found.length > 2) return found;
     }
-    return found.length > 2 ? found : ticks(low, high, 4);
+    return ticks(low, high, 4);
   }
 
   // A frame with both axes; gives the functions from values to pixels and the group to draw in.
