@@ -32,11 +32,16 @@ def test_every_family_learns_to_tell_classes_apart(any_encoder, tune):
 
 
 @pytest.mark.parametrize(
-    ("head", "rates"), [(None, (1e-2, 1e-2)), ("linear", (1e-2, 1e-2)), ("bilstm", (1e-2, 1e-3))]
-)
-def test_a_table_of_vectors_learns_as_fast_as_it_must(tiny_static, head, rates):
-    chosen = settings(tune="full", head=head).filled(tiny_static.encoder, "text", ("linear", "bilstm"), 100)
-    assert (chosen.rate, chosen.head_rate) == rates
+    ("tune", "level", "head", "rate"),
+    [
+        ("full", "text", None, 1e-2), ("full", "text", "linear", 1e-2), ("full", "word", "bilstm", 1e-3),
+        ("frozen", "word", None, 3e-2), ("frozen", "word", "bilstm", 3e-3), ("frozen", "text", None, 3e-3),
+    ],
+)  # fmt: skip
+def test_heads_learn_as_fast_as_what_they_read_needs(tiny_static, tune, level, head, rate):
+    chosen = settings(tune=tune, head=head).filled(tiny_static.encoder, level, ("linear", "bilstm"), 100)
+    assert chosen.head_rate == rate
+    assert chosen.rate == 1e-2
 
 
 @pytest.mark.parametrize("name", ["tiny_bert", "tiny_static"])

@@ -66,7 +66,7 @@ class Settings(BaseModel):
             "head": "ulmfit" if self.tune == "gradual" and "ulmfit" in heads else "linear",
             "epochs": self._epochs(n_blocks, n_examples),
             "rate": _rate(encoder, self.tune),
-            "head_rate": _head_rate(encoder, self.tune, self.head),
+            "head_rate": _head_rate(encoder, self.tune, self.head, level),
             "block_decay": {"frozen": 1.0, "full": 0.95, "gradual": 1 / 2.6}[self.tune],
             # the scale of a mix is its gamma's to learn, but a single layer's is the encoder's
             "standardize": frozen and (self.layers != "mix" or len(encoder.widths) == 1),
@@ -122,7 +122,10 @@ def _rate(encoder: Encoder, tune: Tune) -> float:
     return 5e-3 if tune == "gradual" else 1e-3
 
 
-def _head_rate(encoder: Encoder, tune: Tune, head: str | None) -> float:
-    if tune == "full" and encoder.family == "static" and head in (None, "linear"):
-        return 1e-2  # rows that are means of small numbers
+def _head_rate(encoder: Encoder, tune: Tune, head: str | None, level: str) -> float:
+    if head in (None, "linear"):
+        if tune == "frozen" and level == "word":
+            return 3e-2  # one tag is far more frequent than all others, which takes large weights to overcome
+        if tune == "full" and encoder.family == "static":
+            return 1e-2  # rows are means of small numbers
     return {"frozen": 3e-3, "full": 1e-3, "gradual": 1e-2}[tune]
