@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from toys import BAD, GOOD, questions, reviews, tagged
 
 from polyseme.adapt import folder, session
+from polyseme.adapt.answers import Answers
 from polyseme.adapt.classes import Classes
 from polyseme.adapt.data import Data
 from polyseme.adapt.fit import fit, settled
@@ -448,3 +449,5 @@ def test_what_is_beyond_chance_goes_by_what_a_task_counts():
     assert Tags(("N", "V"), False).interval(0.8, parts).error == pytest.approx((0.16 / 400) ** 0.5, rel=0.15)
     numbers = Data(["a"] * 100, list(range(100)))
     assert Numbers(Texts(None)).interval(0.0, numbers).error == pytest.approx(0.1, rel=0.15)
+    answers = Data([("who", "a b")] * 100, [[(0, 1)]] * 100)
+    assert Answers("apart").interval(0.8, answers).error == pytest.approx((0.16 / 100) ** 0.5, rel=0.15)
