@@ -27,6 +27,14 @@ def test_rounded_products_are_near_plain_ones(n_in, bias):
     assert errors.max() < 0.03
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_least_number_that_is_known_gives_the_same_within_rounding(bias):
+    layer, rows = layer_of(bias=bias), F.gelu(torch.randn(33, 96) * torch.logspace(-3, 2, 33).unsqueeze(1))
+    with torch.inference_mode():
+        found, wanted = linear(layer, rows, "int8", least=-0.171), linear(layer, rows)
+    assert ((found - wanted).norm(dim=1) < 0.03 * (wanted.norm(dim=1) + 1)).all()
+
+
 @needs_avx
 def test_rounding_is_used():
     layer, rows = layer_of(), torch.randn(9, 96)
