@@ -112,8 +112,8 @@ def assert_heads_equal(pretrained, model):
         adjacent = pretrained.lm.next_sentence(pretrained.encoder.pooled(encoding))
         for number, (start, end) in enumerate(zip(batch.offsets, batch.offsets[1:], strict=False)):
             wanted = model(batch.ids[None, start:end], token_type_ids=batch.segments[None, start:end])
-            scale = wanted.prediction_logits.abs().max()  # some thirty, with these weights
-            assert (masked[number] - wanted.prediction_logits[0]).abs().max() <= 1e-6 * scale
+            scale = wanted.prediction_logits.abs().max()  # five to thirty, with these weights
+            assert (masked[number] - wanted.prediction_logits[0]).abs().max() <= 3e-6 * scale
             assert (adjacent[number] - wanted.seq_relationship_logits[0]).abs().max() <= 1e-5
 
 
