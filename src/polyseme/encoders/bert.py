@@ -11,7 +11,7 @@ from polyseme.encoders.bert_config import ACTIVATIONS, LEAST, BertConfig, initia
 from polyseme.encoders.bert_heads import BertHeads
 from polyseme.encoders.encoder import Encoder, Family
 from polyseme.errors import Mistake
-from polyseme.layers.attention import Runs, SelfAttention, lanes
+from polyseme.layers.attention import Runs, SelfAttention, n_lanes
 from polyseme.layers.dense import n_padding, onednn_is_faster
 from polyseme.layers.products import Precision
 from polyseme.layers.rounded import linear
@@ -96,7 +96,7 @@ class BertEncoder(Encoder):
             return Runs.of(batch.offsets)
         learns = torch.is_grad_enabled()
         n_more = n_padding(len(batch.ids)) if learns or self.precision == "float32" else 0
-        return Runs.of(batch.offsets, n_more, lanes=1 if learns else lanes())
+        return Runs.of(batch.offsets, n_more, lanes=1 if learns else n_lanes())
 
 
 class Embeddings(nn.Module):

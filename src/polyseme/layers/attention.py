@@ -108,7 +108,7 @@ class SelfAttention(nn.Module):
         return mixed.transpose(1, 2).reshape(run.n * run.length, self.width)
 
 
-def lanes() -> int:
+def n_lanes() -> int:
     """How many numbers this processor computes at once."""
     return {"AVX2": 8, "AVX512": 16}.get(torch.backends.cpu.get_cpu_capability(), 1)
 

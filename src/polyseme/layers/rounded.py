@@ -66,8 +66,7 @@ class _Rounded:
         rounded = (weight / scales.unsqueeze(1)).round()
         packed = torch.ops.onednn.qlinear_prepack(rounded.to(torch.int8), [_ROWS, weight.shape[1]])
         sums = rounded.sum(1) * scales
-        bias = torch.zeros_like(sums) if layer.bias is None else layer.bias.detach()
-        bias = bias.clone() if least is None else bias + least * sums
+        bias = (least or 0.0) * sums if layer.bias is None else layer.bias.detach() + (least or 0.0) * sums
         return cls(packed, scales, torch.zeros(len(scales), dtype=torch.int32), sums, least, bias)
 
     def product(self, rows: Tensor) -> Tensor:
