@@ -35,6 +35,22 @@ def test_a_least_number_that_is_known_gives_the_same_within_rounding(bias):
     assert ((found - wanted).norm(dim=1) < 0.03 * (wanted.norm(dim=1) + 1)).all()
 
 
+def test_rows_are_written_over_only_where_nobody_reads_them_afterwards():
+    layer, rows = layer_of(), torch.randn(33, 96)
+    with torch.inference_mode():
+        before = rows.clone()
+        wanted = linear(layer, rows, "int8")
+        assert torch.equal(rows, before)
+        assert torch.equal(linear(layer, rows, "int8", spent=True), wanted)
+
+
+def test_a_row_whose_numbers_are_all_alike():
+    layer, rows = layer_of(), torch.tensor([[0.0], [5.0], [-3e4], [1e-30]]).repeat(1, 96)
+    with torch.inference_mode():
+        found, wanted = linear(layer, rows, "int8"), linear(layer, rows)
+    assert ((found - wanted).norm(dim=1) <= 0.01 * wanted.norm(dim=1)).all()
+
+
 @needs_avx
 def test_rounding_is_used():
     layer, rows = layer_of(), torch.randn(9, 96)

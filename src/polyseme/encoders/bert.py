@@ -158,8 +158,9 @@ class Block(nn.Module):
         return torch.cat([self._feed_forward(part, precision) for part in torch.split(rows, _CHUNK)])
 
     def _feed_forward(self, rows: Tensor, precision: Precision) -> Tensor:
-        wide = self.activation(linear(self.inner, rows, precision))  # (positions, intermediate width)
-        normed: Tensor = self.norm(self.dropout(linear(self.outer, wide, precision, LEAST)).add_(rows))
+        wide = linear(self.inner, rows, precision)  # (positions, intermediate width)
+        wide = self.activation(wide, out=None if torch.is_grad_enabled() else wide)
+        normed: Tensor = self.norm(self.dropout(linear(self.outer, wide, precision, LEAST, spent=True)).add_(rows))
         return normed
 
 

@@ -3,18 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 
+import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyseme.errors import Mistake, did_you_mean, listed
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "gelu": F.gelu,
     "gelu_new": partial(F.gelu, approximate="tanh"),  # Google's own form
     "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
-    "relu": F.relu,
-}
+    "relu": partial(torch.threshold, threshold=0, value=0),
+}  # all take out=
 LEAST = -0.171  # no activation gives less
 
 

@@ -93,7 +93,7 @@ class SelfAttention(nn.Module):
         parts = torch.split(heads, [run.n * run.length for run in runs.each])
         found = [self._attend(part, run) for part, run in zip(parts, runs.each, strict=True)]
         mixed = found[0] if len(found) == 1 else torch.cat(found)
-        return linear(self.out, mixed if only is None else mixed.index_select(0, only), precision)
+        return linear(self.out, mixed if only is None else mixed.index_select(0, only), precision, spent=True)
 
     def _attend(self, part: Tensor, run: Run) -> Tensor:
         dropout, mask = self.dropout if self.training else 0.0, None

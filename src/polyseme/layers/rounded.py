@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import torch
@@ -15,25 +16,32 @@ from polyseme.layers.prepared import asked_once, can_prepare, prepared
 from polyseme.layers.products import Precision
 
 _LEVELS = 255
+_TOP, _HALF = torch.tensor(float(_LEVELS)), torch.tensor(0.5)
+_FLAT = 1e-28  # the least that a row's numbers may lie apart
 _PAIR = 32767 // _LEVELS - 1  # what two neighbouring weights may add up to; 1 is for their rounding
 _ROWS = 1024  # the packing is chosen for a batch of this size; it serves every other size too
 
 
-def linear(layer: nn.Linear, rows: Tensor, precision: Precision = "float32", least: float | None = None) -> Tensor:
+def linear(
+    layer: nn.Linear, rows: Tensor, precision: Precision = "float32", least: float | None = None, spent: bool = False
+) -> Tensor:
     """layer(rows); or nearly that in 8 bits, where it is asked for, no gradients are and the processor can.
 
-    `least` says that no number among the rows is less, as behind an activation: then nobody has to look.
+    `least` says that no number among the rows is less, as behind an activation: then nobody has to look. `spent` says
+    that nobody reads them afterwards: without gradients they may be written over.
     """
-    return asked_once(layer, precision, lambda: _chosen(layer, rows, precision, least))(rows)
+    return asked_once(layer, precision, lambda: _chosen(layer, rows, precision, least, spent))(rows)
 
 
-def _chosen(layer: nn.Linear, rows: Tensor, precision: Precision, least: float | None) -> Callable[[Tensor], Tensor]:
+def _chosen(
+    layer: nn.Linear, rows: Tensor, precision: Precision, least: float | None, spent: bool
+) -> Callable[[Tensor], Tensor]:
     """How rows like these are multiplied."""
     if precision not in ("float32", "int8"):
         raise Mistake(f"precision={precision!r} is not known. Use 'float32' or 'int8'.")
     if precision == "int8" and _can_round(layer, rows):
         rounded = prepared(layer, f"int8 by row from {least}", lambda: _Rounded.of(layer, least))
-        return rounded.product
+        return partial(rounded.product, spent)
     if onednn_is_faster() and can_choose(rows, layer.weight) and can_prepare(layer):
         packed = prepared(layer, "packed", lambda: pack(layer.weight, _ROWS))  # it is only read
         return lambda rows: padded_times(rows, packed, layer.bias)
@@ -48,7 +56,7 @@ class _Rounded:
     scales: Tensor  # (out,)
     zeros: Tensor  # (out,)
     sums: Tensor  # (out,) of the rounded rows
-    least: float | None  # of the numbers that come in, where that is known
+    least: Tensor | None  # () of the numbers that come in, where that is known
     bias: Tensor  # (out,) and, where it is, what it comes to
 
     @classmethod
@@ -65,21 +73,23 @@ class _Rounded:
         scales = scales.clamp(min=1e-12)
         rounded = (weight / scales.unsqueeze(1)).round()
         packed = torch.ops.onednn.qlinear_prepack(rounded.to(torch.int8), [_ROWS, weight.shape[1]])
-        sums = rounded.sum(1) * scales
+        sums, known = rounded.sum(1) * scales, None if least is None else torch.tensor(least)
         bias = (least or 0.0) * sums if layer.bias is None else layer.bias.detach() + (least or 0.0) * sums
-        return cls(packed, scales, torch.zeros(len(scales), dtype=torch.int32), sums, least, bias)
+        return cls(packed, scales, torch.zeros(len(scales), dtype=torch.int32), sums, known, bias)
 
-    def product(self, rows: Tensor) -> Tensor:
-        low = rows.amin(1, keepdim=True) if self.least is None else self.least
-        step = (rows.amax(1, keepdim=True) - low).div_(_LEVELS).clamp_(min=1e-30)
-        per_step = step.reciprocal()
-        levels = rows.mul(per_step).add_(0.5 - low * per_step)  # 0.5 to 255.5 in every row
+    def product(self, spent: bool, rows: Tensor) -> Tensor:
+        """Few operations, since each of them costs a turn of Python's lock, and in place, since memory is slow."""
+        lows = rows.amin(1, keepdim=True) if self.least is None else self.least
+        spans = torch.sub(rows.amax(1, keepdim=True), lows).clamp_(min=_FLAT)
+        per_level = torch.div(_TOP, spans)
+        levels = rows.mul_(per_level) if spent else rows.mul(per_level)
+        levels.add_(torch.addcmul(_HALF, lows, per_level, value=-1))  # 0.5 to 255.5 in every row
         found: Tensor = torch.ops.onednn.qlinear_pointwise(
             levels.to(torch.int16).to(torch.uint8),  # by way of 16 bits it is three times as fast
             *(1.0, 0, self.packed, self.scales, self.zeros, None, 1.0, 0, torch.float32, "none", [], ""),
         )
-        found = torch.addcmul(self.bias, found, step, out=found)
-        return found if isinstance(low, float) else found.addcmul_(low, self.sums)  # what was taken off comes back
+        torch.addcmul(self.bias, found, spans, value=1 / _LEVELS, out=found)
+        return found if self.least is not None else found.addcmul_(lows, self.sums)  # what was taken off comes back
 
 
 def adds_in_32_bits() -> bool:
