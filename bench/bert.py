@@ -50,13 +50,14 @@ def main() -> None:
         if options.base:
             folders["base"] = base(options.folder, Path(stack.enter_context(tempfile.TemporaryDirectory())))
         for model, folder in folders.items():
-            contenders = ours(folder) | transformers(folder) | st(folder)
-            if options.rivals:
-                contenders |= rivals(options.rivals, folder, options.threads, stack)
-            for kind, some in texts.items():
-                some = some[: len(some) // 8] if model == "base" else some
-                print(f"\n{model}, {len(some)} {kind}, {options.threads} threads, {options.rounds} rounds")
-                results[f"{model}, {kind}"] = compare(contenders, some, options.rounds)
+            with ExitStack() as engines:  # they end with this model: those of the base size take ten gigabytes
+                contenders = ours(folder) | transformers(folder) | st(folder)
+                if options.rivals:
+                    contenders |= rivals(options.rivals, folder, options.threads, engines)
+                for kind, some in texts.items():
+                    some = some[: len(some) // 8] if model == "base" else some
+                    print(f"\n{model}, {len(some)} {kind}, {options.threads} threads, {options.rounds} rounds")
+                    results[f"{model}, {kind}"] = compare(contenders, some, options.rounds)
     if options.lengths:
         results["lengths"] = by_length(hf_bert.read(options.folder), options.rounds)
     if options.json:
