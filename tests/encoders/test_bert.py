@@ -55,6 +55,7 @@ def batch_of(tokenizer, *strings):
 @pytest.mark.parametrize("n_more", [0, 7])
 def test_the_top_at_some_positions_is_the_top_layer_there(encoder, tokenizer, monkeypatch, n_more):
     monkeypatch.setattr("polyseme.encoders.bert.n_padding", lambda n_rows: n_more)
+    monkeypatch.setattr("polyseme.encoders.bert.onednn_is_faster", lambda: True)
     batch = batch_of(tokenizer, *SENTENCES)
     some = torch.arange(0, len(batch.ids), 3).flip(0)
     top = encoder(batch).layers[-1]

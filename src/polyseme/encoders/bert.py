@@ -94,9 +94,8 @@ class BertEncoder(Encoder):
         """Rows are padded once, not for each product."""
         if batch.ids.device.type != "cpu":
             return Runs.of(batch.offsets)
-        learns = torch.is_grad_enabled()
-        n_more = n_padding(len(batch.ids)) if learns or self.precision == "float32" else 0
-        return Runs.of(batch.offsets, n_more, lanes=1 if learns else n_lanes())
+        n_more = n_padding(len(batch.ids)) if onednn_is_faster() or self.precision == "int8" else 0
+        return Runs.of(batch.offsets, n_more, lanes=1 if torch.is_grad_enabled() else n_lanes())
 
 
 class Embeddings(nn.Module):

@@ -57,8 +57,8 @@ def padded_times(rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def n_padding(n_rows: int) -> int:
-    """How many rows are added to so many before they are multiplied."""
-    return -n_rows % (64 if n_rows > 64 else 8) if onednn_is_faster() else 0
+    """How many rows are added to so many before oneDNN multiplies them."""
+    return -n_rows % (64 if n_rows > 64 else 8)
 
 
 def _padded(rows: Tensor) -> Tensor:
