@@ -151,12 +151,32 @@ def test_predictions_do_not_depend_on_the_company(tiny_bert):
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
+@pytest.mark.parametrize("n_averaged", [0, 9])
+def test_the_last_weights_are_averaged(tiny_static, monkeypatch, n_averaged):
+    monkeypatch.setattr(session, "_AVERAGE_EVERY", 4)
+    seen = []
+
+    class Watched(session.Session):
+        def _report(self, now, *rest):
+            seen.append(next(self.top.head.parameters()).detach().clone())
+            return super()._report(now, *rest)
+
+    monkeypatch.setattr("polyseme.adapt.fit.Session", Watched)
+    chosen = settings(tune="full", epochs=3, batch_size=16, average=n_averaged / 15 + 0.001)
+    fitted = fit(tiny_static, "classify", reviews(80), chosen, reviews(20, seed=1))
+    assert len(seen) == 15
+    wanted = torch.stack([seen[6], seen[10], seen[14]]).mean(0) if n_averaged else seen[-1]
+    torch.testing.assert_close(next(fitted.top.head.parameters()).detach(), wanted)
+
+
+@pytest.mark.parametrize("average", [0.0, 0.9])
 @pytest.mark.parametrize("tune", ["full", "frozen", "gradual"])
-def test_a_killed_fit_goes_on_and_ends_byte_equal(any_encoder, tune, tmp_path, monkeypatch):
+def test_a_killed_fit_goes_on_and_ends_byte_equal(any_encoder, tune, average, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "_SAVE_EVERY", 0.0)
+    monkeypatch.setattr(session, "_AVERAGE_EVERY", 2)
     from copy import deepcopy
 
-    chosen = settings(tune=tune, epochs=3, batch_size=16)
+    chosen = settings(tune=tune, epochs=3, batch_size=16, average=average)
     whole = fit(deepcopy(any_encoder), "classify", reviews(), chosen, reviews(20, seed=1), tmp_path / "whole")
 
     class Kill(Exception):

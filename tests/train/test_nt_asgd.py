@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from polyseme.train import optim
+from polyseme.train.average import averaged
 from polyseme.train.loop import train
-from polyseme.train.nt_asgd import NtAsgd, averaged, triggered
+from polyseme.train.nt_asgd import NtAsgd, triggered
 
 
 def model(seed=0):

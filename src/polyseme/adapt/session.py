@@ -22,6 +22,7 @@ from polyseme.adapt.shared import Shared, Taken
 from polyseme.adapt.store import default_store
 from polyseme.errors import Mistake
 from polyseme.train import resume
+from polyseme.train.average import add_to_means, averaged, put_means
 from polyseme.train.loop import Progress, train
 from polyseme.train.optim import decay_groups
 from polyseme.train.report import Report
@@ -31,6 +32,7 @@ Tell = Callable[[Report], None]
 
 _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
 _MEASURED, _AT_ONCE = 5000, 256  # examples whose rows tell their scale, and those in memory at once
+_AVERAGE_EVERY = 10  # steps; the weights of neighbours are alike
 _TOP = -1  # the group that is no block of the encoder
 
 
@@ -82,8 +84,13 @@ class Session:
             self.settings.most_norm,
         )  # fmt: skip
         for now in steps:
-            ends_epoch = now.step % self.order.steps_an_epoch == 0
-            measured = self._measure(now) if ends_epoch else None
+            n_left = n_steps - now.step
+            if n_left < int(self.settings.average * n_steps) and n_left % _AVERAGE_EVERY == 0:
+                add_to_means(optimizer)
+            measured = None
+            if now.step % self.order.steps_an_epoch == 0:
+                with averaged(optimizer):
+                    measured = self._measure(now)
             if log and measured:
                 log.add({"step": now.step, "loss": now.loss, "rate": now.rate, **measured})
             if folder and time.monotonic() - saved > _SAVE_EVERY:
@@ -95,6 +102,7 @@ class Session:
             if self._has_enough():
                 break
         kept = self.best if self._goes_back() else self.last
+        put_means(optimizer)
         if kept is self.best and self.best_weights:
             self.module.load_state_dict(self.best_weights)
         if not all(bool(parameter.isfinite().all()) for parameter in self.module.parameters()):

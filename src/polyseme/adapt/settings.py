@@ -43,6 +43,7 @@ class Settings(BaseModel):
     weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.01
     dropout: Fraction | None = None  # in the head
     most_norm: Positive = 1.0
+    average: Fraction = 0.0  # the last part of all steps, over which weights are averaged
     reinit: Annotated[int, Field(ge=0)] = 0  # top blocks that begin anew
     standardize: bool | None = None  # rows have mean 0 and spread 1 when they come to the head, whatever the encoder's
     mix_norm: bool = False

@@ -16,8 +16,9 @@ from polyseme.encoders import Pretrained
 from polyseme.formats import save
 from polyseme.pretrain.recipes import NeuralRecipe
 from polyseme.train import optim, resume, schedule
+from polyseme.train.average import averaged
 from polyseme.train.loop import Loss, Progress, train
-from polyseme.train.nt_asgd import NtAsgd, averaged
+from polyseme.train.nt_asgd import NtAsgd
 from polyseme.train.report import Report
 from polyseme.types import State
 

@@ -1,7 +1,6 @@
 """NT-ASGD (Merity et al. 2017): plain SGD that begins to average its weights once it no longer gets better."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -65,21 +64,3 @@ def triggered(losses: list[float], patience: int) -> bool:
     (False, True)
     """
     return len(losses) > patience + 1 and losses[-1] > min(losses[: -patience - 1])
-
-
-@contextmanager
-def averaged(optimizer: torch.optim.Optimizer) -> Iterator[None]:
-    """Inside the block the parameters are their averages, where there are any; behind it they are what they were."""
-    means = {key: slots["mean"] for key, slots in optimizer.state.items() if "mean" in slots}
-    kept = {parameter: parameter.detach().clone() for parameter in means}
-    _put(means)
-    try:
-        yield
-    finally:
-        _put(kept)
-
-
-@torch.no_grad()
-def _put(values: dict[Tensor, Tensor]) -> None:
-    for parameter, value in values.items():
-        parameter.copy_(value)

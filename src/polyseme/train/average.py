@@ -1,0 +1,44 @@
+"""Means of weights over many steps. They stand in the optimiser's memory, and so in every checkpoint."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+
+@torch.no_grad()
+def add_to_means(optimizer: torch.optim.Optimizer) -> None:
+    """The weights as they are now count as much as those that were added before."""
+    slots = [(parameter, own) for parameter, own in optimizer.state.items() if isinstance(parameter, Tensor)]
+    for parameter, own in slots:
+        if "mean" not in own:
+            own["n"], own["mean"] = torch.zeros(()), torch.zeros_like(parameter)
+        own["n"] += 1
+        own["mean"].lerp_(parameter, 1 / float(own["n"]))
+
+
+@contextmanager
+def averaged(optimizer: torch.optim.Optimizer) -> Iterator[None]:
+    """Inside the block the parameters are their means, where there are any; behind it they are what they were."""
+    kept = {parameter: parameter.detach().clone() for parameter in _means(optimizer)}
+    put_means(optimizer)
+    try:
+        yield
+    finally:
+        _put(kept)
+
+
+def put_means(optimizer: torch.optim.Optimizer) -> None:
+    """For good."""
+    _put(_means(optimizer))
+
+
+def _means(optimizer: torch.optim.Optimizer) -> dict[Tensor, Tensor]:
+    return {parameter: own["mean"] for parameter, own in optimizer.state.items() if "mean" in own}
+
+
+@torch.no_grad()
+def _put(values: dict[Tensor, Tensor]) -> None:
+    for parameter, value in values.items():
+        parameter.copy_(value)
