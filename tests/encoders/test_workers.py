@@ -10,7 +10,7 @@ from polyseme.encoders.bert import BertConfig, BertEncoder
 from polyseme.encoders.pretrained import Pretrained
 from polyseme.encoders.sentences import sentence_vectors
 from polyseme.encoders.static import StaticConfig, StaticEncoder
-from polyseme.encoders.workers import evaluating, side_by_side
+from polyseme.encoders.workers import evaluating, even_share, side_by_side
 from polyseme.text.wordpiece import WordPiece
 
 SENTENCES = json.loads((Path(__file__).parent.parent / "data" / "sentences.json").read_text()) * 12
@@ -105,3 +105,17 @@ def test_the_mode_of_an_encoder_comes_back_after_a_mistake(pretrained):
         _ = 1 / 0
     assert pretrained.encoder.training
     pretrained.encoder.eval()
+
+
+@pytest.mark.parametrize(("n_threads", "share"), [(1, 16), (2, 16), (3, 15), (6, 12), (40, 40)])
+def test_batches_come_out_even_among_those_who_work_side_by_side(pretrained, monkeypatch, n_threads, share):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: n_threads)
+    assert even_share(pretrained.encoder, 16) == share
+
+
+def test_in_8_bits_a_model_is_small_only_where_the_processor_rounds(monkeypatch):
+    with torch.device("meta"):
+        encoder = BertEncoder(BertConfig(vocab_size=10, num_hidden_layers=1), precision="int8")
+    for capability, small in (("AVX512", True), ("AVX2", True), ("DEFAULT", False)):
+        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda capability=capability: capability)
+        assert encoder.small == small

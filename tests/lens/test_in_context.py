@@ -23,7 +23,7 @@ def test_the_vectors_of_spans_are_those_of_embed(any_encoder):
 def test_neither_windows_nor_batches_change_a_vector(any_encoder, monkeypatch):
     wanted = vectors(any_encoder, TEXTS, SPANS)
     monkeypatch.setattr(in_context, "_WINDOW", 2)
-    monkeypatch.setattr(in_context, "_SIDE_BY_SIDE", 1)
+    monkeypatch.setattr(in_context, "_IN_MEMORY", 1)
     monkeypatch.setattr(type(any_encoder.encoder), "budget", property(lambda self: 8))
     for one, other in zip(wanted, vectors(any_encoder, TEXTS, SPANS), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)

@@ -20,10 +20,10 @@ from polyseme.adapt.rows import Reading, Rows
 from polyseme.adapt.store import Shape, Store
 from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.digest import add_weights
-from polyseme.encoders.workers import at_once, evaluating, side_by_side
+from polyseme.encoders.workers import at_once, evaluating, even_share, side_by_side
 from polyseme.text.batches import offsets_of, ranges
 
-_SIDE_BY_SIDE = 16  # batches whose rows are in memory at once
+_IN_MEMORY = 16  # batches whose rows are in memory at once
 _VERSION = 1  # of what is kept; raise it when the same encoder and text would give other rows
 _PROBE = ["The quick brown fox jumps over the lazy dog.", "Größe, naïve café; 12,345.67 — “so-called” don't!"]
 
@@ -105,7 +105,7 @@ def _fill(
         return reading.rows(encoder, encoder(batch), batch, len(examples) * inputs.n_each)
 
     with evaluating(encoder):
-        while some := list(islice(groups, _SIDE_BY_SIDE)):
+        while some := list(islice(groups, even_share(encoder, _IN_MEMORY))):
             for examples, rows in zip(some, side_by_side(encoder, some, rows_of), strict=True):
                 texts = (examples[:, None] * inputs.n_each + torch.arange(inputs.n_each)).flatten()
                 places = ranges(offsets[texts], offsets.diff()[texts]).numpy()

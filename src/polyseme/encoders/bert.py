@@ -14,7 +14,7 @@ from polyseme.errors import Mistake
 from polyseme.layers.attention import Runs, SelfAttention, n_lanes
 from polyseme.layers.dense import n_padding, onednn_is_faster
 from polyseme.layers.products import Precision
-from polyseme.layers.rounded import linear
+from polyseme.layers.rounded import linear, processor_rounds
 from polyseme.layers.start import table
 from polyseme.text.wordpiece import WordPiece
 from polyseme.types import Batch, Encoding, State
@@ -59,7 +59,7 @@ class BertEncoder(Encoder):
     @property
     def small(self) -> bool:
         width, inner = self.config.hidden_size, self.config.intermediate_size
-        n_bytes = 4 if self.precision == "float32" else 1
+        n_bytes = 1 if self.precision == "int8" and processor_rounds() else 4
         return n_bytes * width * (4 * width + 2 * inner) <= _SMALL_BLOCK
 
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:

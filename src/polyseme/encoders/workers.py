@@ -58,6 +58,12 @@ def at_once(encoder: Encoder) -> int:
     return torch.get_num_threads()
 
 
+def even_share(encoder: Encoder, most: int) -> int:
+    """Of so many batches at the most, as many as come out even among those who work side by side; one each at least."""
+    n = at_once(encoder)
+    return max(1, most // n) * n
+
+
 def _alone(ready: Barrier) -> None:
     torch.get_num_threads()  # a thread's first question sets its number; asked later it would undo the next line
     torch.set_num_threads(1)  # with OpenMP it holds for this thread

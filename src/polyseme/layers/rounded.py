@@ -98,6 +98,11 @@ def adds_in_32_bits() -> bool:
     return bool(torch.cpu._is_vnni_supported()) and not told
 
 
+def processor_rounds() -> bool:
+    """Whether this processor multiplies bytes fast enough to be worth it."""
+    return torch.backends.cpu.get_cpu_capability().startswith("AVX")
+
+
 def _can_round(layer: nn.Linear, rows: Tensor) -> bool:
     is_plain = rows.device.type == "cpu" and rows.dtype == layer.weight.dtype == torch.float32
-    return is_plain and can_prepare(layer) and torch.backends.cpu.get_cpu_capability().startswith("AVX")
+    return is_plain and can_prepare(layer) and processor_rounds()

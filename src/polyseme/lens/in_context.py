@@ -14,7 +14,7 @@ from torch import Tensor
 from polyseme.adapt.inputs import Inputs, texts_in
 from polyseme.adapt.rows import Reading
 from polyseme.encoders import Pretrained
-from polyseme.encoders.workers import at_once, evaluating, side_by_side
+from polyseme.encoders.workers import at_once, evaluating, even_share, side_by_side
 from polyseme.errors import Mistake
 from polyseme.layers.pool import mean
 from polyseme.types import Text
@@ -25,7 +25,7 @@ Tell = Callable[[float, float], None]  # done, in all
 Words = str | Sequence[str] | Text
 
 _WINDOW = 1024  # texts that are tokenised and sorted by length together
-_SIDE_BY_SIDE = 8  # batches whose vectors are in memory at once
+_IN_MEMORY = 8  # batches whose vectors are in memory at once
 _ALL = Reading("mix", "words")  # every layer, a row a word; no mix is made of them, so that widths may differ
 
 
@@ -109,7 +109,7 @@ def _window(
 
     groups = inputs.groups(encoder.budget, at_once(encoder))
     with evaluating(encoder):
-        while some := list(islice(groups, _SIDE_BY_SIDE)):
+        while some := list(islice(groups, even_share(encoder, _IN_MEMORY))):
             yield from side_by_side(encoder, some, chosen)
 
 
