@@ -153,7 +153,7 @@ def test_predictions_do_not_depend_on_the_company(tiny_bert):
 
 @pytest.mark.parametrize("n_averaged", [0, 9])
 def test_the_last_weights_are_averaged(tiny_static, monkeypatch, n_averaged):
-    monkeypatch.setattr(session, "_AVERAGE_EVERY", 4)
+    monkeypatch.setattr(session, "_AVERAGED", 3)
     seen = []
 
     class Watched(session.Session):
@@ -162,10 +162,10 @@ def test_the_last_weights_are_averaged(tiny_static, monkeypatch, n_averaged):
             return super()._report(now, *rest)
 
     monkeypatch.setattr("polyseme.adapt.fit.Session", Watched)
-    chosen = settings(tune="full", epochs=3, batch_size=16, average=n_averaged / 15 + 0.001)
+    chosen = settings(tune="full", epochs=3, batch_size=16, average=n_averaged / 15)
     fitted = fit(tiny_static, "classify", reviews(80), chosen, reviews(20, seed=1))
     assert len(seen) == 15
-    wanted = torch.stack([seen[6], seen[10], seen[14]]).mean(0) if n_averaged else seen[-1]
+    wanted = torch.stack([seen[8], seen[11], seen[14]]).mean(0) if n_averaged else seen[-1]
     torch.testing.assert_close(next(fitted.top.head.parameters()).detach(), wanted)
 
 
@@ -173,7 +173,7 @@ def test_the_last_weights_are_averaged(tiny_static, monkeypatch, n_averaged):
 @pytest.mark.parametrize("tune", ["full", "frozen", "gradual"])
 def test_a_killed_fit_goes_on_and_ends_byte_equal(any_encoder, tune, average, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "_SAVE_EVERY", 0.0)
-    monkeypatch.setattr(session, "_AVERAGE_EVERY", 2)
+    monkeypatch.setattr(session, "_AVERAGED", 5)
     from copy import deepcopy
 
     chosen = settings(tune=tune, epochs=3, batch_size=16, average=average)
@@ -317,6 +317,7 @@ def test_a_model_whose_scale_was_kept_in_float32_is_read(tiny_static, tmp_path):
         ("tag", {"pool": "mean"}, "pool='mean' makes one row"),
         ("tag", {"most_windows": 2}, "most_windows=2 changes nothing"),
         ("tag", {"head": "ulmfit"}, "head='ulmfit' is none of those"),
+        ("classify", {"mix_norm": True}, "mix_norm and mix_penalty are for layers=.mix."),
         ("classify", {"crf": True}, "crf=True changes nothing"),
         ("classify", {"pairs": "apart"}, "pairs='apart' changes nothing"),
         ("classify", {"head": "bilstm", "pool": "concat"}, "pool='concat' makes one row"),

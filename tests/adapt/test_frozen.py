@@ -63,6 +63,14 @@ def test_other_weights_another_text_or_another_reading_are_computed_anew(tiny_be
     assert encoder_digest(tiny_bert.encoder) != before
 
 
+def test_rows_of_another_precision_are_computed_anew(tiny_bert, tmp_path):
+    calls = []
+    rows(tiny_bert, Store(tmp_path))
+    tiny_bert.encoder.precision = "int8"
+    rows(tiny_bert, Store(tmp_path), calls=calls)
+    assert calls
+
+
 def test_float16_takes_half_the_room_and_is_near(tiny_bert, tmp_path):
     whole, half = rows(tiny_bert), rows(tiny_bert, Store(tmp_path), dtype="float16")
     assert half.layers[0].nbytes * 2 == whole.layers[0].nbytes

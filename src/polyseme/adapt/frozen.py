@@ -77,8 +77,10 @@ def frozen_rows(
 
 
 def encoder_digest(encoder: Encoder) -> str:
-    """A hash of what an encoder is: its shape and every weight."""
+    """A hash of what an encoder is: its shape, every weight, and how it rounds where it does."""
     digest = hashlib.sha256(f"{encoder.family} {encoder.config.model_dump_json()} {encoder!r}".encode())
+    precision = getattr(encoder, "precision", "float32")
+    digest.update(b"" if precision == "float32" else precision.encode())
     add_weights(digest, encoder)
     return digest.hexdigest()
 

@@ -47,7 +47,7 @@ class Inputs:
         return words[torch.searchsorted(self.batch.texts, torch.arange(self.n_examples * self.n_each + 1))]
 
     def take(self, examples: Tensor) -> Batch:
-        """The Batch of these examples, whose numbers rise; its texts are numbered from 0."""
+        """The Batch of these examples; its texts are numbered from 0."""
         starts, counts = self.first[examples], self.first.diff()[examples]
         batch = take(self.batch, ranges(starts, counts))
         shift = (examples - torch.arange(len(examples))) * self.n_each
@@ -63,7 +63,7 @@ class Inputs:
         """A hash of everything the encoder reads."""
         digest, spellings = hashlib.sha256(str(self.n_each).encode()), self.batch.spellings
         parts = [self.batch.ids, self.batch.offsets, self.batch.words, self.batch.n_words, self.batch.texts]
-        parts += [self.batch.segments] if self.batch.segments is not None else []
+        parts += [part for part in (self.batch.segments, self.batch.starts) if part is not None]
         parts += [spellings.values, spellings.offsets] if spellings is not None else []
         for part in parts:
             digest.update(f"{part.dtype}{tuple(part.shape)}".encode())

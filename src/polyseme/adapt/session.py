@@ -32,7 +32,7 @@ Tell = Callable[[Report], None]
 
 _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
 _MEASURED, _AT_ONCE = 5000, 256  # examples whose rows tell their scale, and those in memory at once
-_AVERAGE_EVERY = 10  # steps; the weights of neighbours are alike
+_AVERAGED = 100  # times that weights count in their mean, or more: those of neighbouring steps are alike
 _TOP = -1  # the group that is no block of the encoder
 
 
@@ -84,8 +84,7 @@ class Session:
             self.settings.most_norm,
         )  # fmt: skip
         for now in steps:
-            n_left = n_steps - now.step
-            if n_left < int(self.settings.average * n_steps) and n_left % _AVERAGE_EVERY == 0:
+            if self._counts(n_steps, n_steps - now.step):
                 add_to_means(optimizer)
             measured = None
             if now.step % self.order.steps_an_epoch == 0:
@@ -111,9 +110,15 @@ class Session:
         self.module.eval().requires_grad_(False)
         return kept
 
+    def _counts(self, n_steps: int, n_left: int) -> bool:
+        """Whether the weights count in their mean when so many steps are left."""
+        n_last = round(self.settings.average * n_steps)
+        return n_left < n_last and n_left % max(1, n_last // _AVERAGED) == 0
+
     def _measure_scale(self) -> None:
         """How the rows of a frozen encoder are scaled, from as many examples as suffice, all over the data."""
         if self.top.standard is not None and self.cached is not None:
+            self.top.eval()
             examples = torch.arange(0, len(self.data), -(-len(self.data) // _MEASURED))
             with torch.no_grad():
                 parts = (self.top.vectors(self.cached.take(part)) for part in torch.split(examples, _AT_ONCE))

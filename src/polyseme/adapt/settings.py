@@ -88,6 +88,8 @@ class Settings(BaseModel):
             raise Mistake(f"head={self.head!r} is none of those that this task is fitted with: {listed(heads)}.")
         if self.standardize and self.tune != "frozen":
             raise Mistake("standardize=True is for a frozen encoder; the rows of one that learns change. Leave it out.")
+        if self.layers != "mix" and (self.mix_norm or self.mix_penalty):
+            raise Mistake(f"mix_norm and mix_penalty are for layers='mix'; here it is {self.layers!r}. Leave them out.")
         for name in ("crf", "pairs", "most_windows"):
             if getattr(self, name) not in (None, False) and name not in reads:
                 raise Mistake(f"{name}={getattr(self, name)!r} changes nothing in this task. Leave it out.")

@@ -13,7 +13,7 @@ def run(
     model: Path = typer.Argument(help="A file or folder of any known format."),
     texts: Path = typer.Argument(help="A text a line; - reads standard input."),
     out: Path | None = typer.Option(None, "--out", "-o", help="Where to: .npz, .npy, .parquet or .h5."),
-    layers: str = typer.Option("top", help="top, mix (their mean), all, or the number of a layer; 0 has no context."),
+    layers: str = typer.Option("top", help="top, mix (their mean), last4, all, or a layer's number; 0 has no context."),
     level: str = typer.Option("word", help="A vector a word, piece or text."),
     split: bool = typer.Option(False, "--split", help="The lines are words with spaces between them already."),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON line a text."),

@@ -54,13 +54,17 @@ class BertEncoder(Encoder):
             return 2048  # what keeps all threads busy
         if onednn_is_faster():
             return 768
-        return 512 if self.precision == "float32" else 1024  # what keeps one thread's rows in its cache
+        return 1024 if self._rounds else 512  # what keeps one thread's rows in its cache
 
     @property
     def small(self) -> bool:
         width, inner = self.config.hidden_size, self.config.intermediate_size
-        n_bytes = 1 if self.precision == "int8" and processor_rounds() else 4
+        n_bytes = 1 if self._rounds else 4
         return n_bytes * width * (4 * width + 2 * inner) <= _SMALL_BLOCK
+
+    @property
+    def _rounds(self) -> bool:
+        return self.precision == "int8" and processor_rounds()
 
     def forward(self, batch: Batch, state: State | None = None) -> Encoding:
         runs = self._runs(batch)
@@ -94,8 +98,11 @@ class BertEncoder(Encoder):
         """Rows are padded once, not for each product."""
         if batch.ids.device.type != "cpu":
             return Runs.of(batch.offsets)
-        n_more = n_padding(len(batch.ids)) if onednn_is_faster() or self.precision == "int8" else 0
-        return Runs.of(batch.offsets, n_more, lanes=1 if torch.is_grad_enabled() else n_lanes())
+        lanes = 1 if torch.is_grad_enabled() else n_lanes()
+        n_more = lanes - 1
+        if onednn_is_faster() or (self._rounds and not torch.is_grad_enabled()):
+            n_more += n_padding(len(batch.ids) + n_more)
+        return Runs.of(batch.offsets, n_more, lanes)
 
 
 class Embeddings(nn.Module):

@@ -43,7 +43,8 @@ class Runs:
         """The runs of a Batch's offsets and of so many rows of zeros; found once for all layers.
 
         torch computes weights of keys in vectors of so many `lanes`, and those beyond whole vectors one by one, which
-        takes longer than a vector. Where there are many of them, rows of the next sequence fill the last vector.
+        takes longer than a vector. Where there are many of them, rows of the next sequence fill the last vector. For
+        the last sequence there must be `lanes` - 1 rows of zeros.
 
         >>> Runs.of(torch.tensor([0, 2, 4, 7])).each
         [Run(n=2, length=2, n_keys=2), Run(n=1, length=3, n_keys=3)]
@@ -129,17 +130,9 @@ def _mask(length: int, n_keys: int, dtype: torch.dtype) -> Tensor:
 
 
 def _filled(shapes: list[tuple[int, int]], n_more: int, lanes: int) -> list[Run]:
-    """The last sequences are a run of their own where too few rows come behind them."""
-    behind, found = n_more, [Run(n_more, 1, 1)] if n_more else []
-    for n, length in reversed(shapes):
-        n_others = -length % lanes if length % lanes >= _WORTHWHILE else 0
-        n_short = min(n, -(-max(0, n_others - behind) // length))
-        if n_short:
-            found.append(Run(n_short, length, length))
-        if n > n_short:
-            found.append(Run(n - n_short, length, length + n_others))
-        behind += n * length
-    return found[::-1]
+    assert n_more >= lanes - 1, "what fills the last vector must be there"
+    found = [Run(n, length, length + (-length % lanes if length % lanes >= _WORTHWHILE else 0)) for n, length in shapes]
+    return [*found, Run(n_more, 1, 1)] if n_more else found
 
 
 def _shapes(lengths: Tensor) -> list[tuple[int, int]]:

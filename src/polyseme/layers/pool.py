@@ -1,7 +1,6 @@
 """Many rows to one: pieces to words, words to a text."""
 
 from dataclasses import replace
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -10,13 +9,11 @@ from polyseme.layers.time_major import sequences_of
 from polyseme.types import Batch, Encoding
 
 
-def to_words(encoding: Encoding, batch: Batch, pool: Literal["mean", "first"] = "mean") -> Encoding:
-    """One row a word instead of one a piece; a word without pieces has a row of zeros."""
+def to_words(encoding: Encoding, batch: Batch) -> Encoding:
+    """One row a word, the mean of its pieces; a word without pieces has a row of zeros."""
     offsets = torch.cat([batch.n_words.new_zeros(1), batch.n_words.cumsum(0)])
     first_word = offsets[:-1].repeat_interleave(batch.lengths)  # (positions,) of the position's sequence
     owned = batch.words >= 0
-    if pool == "first":
-        owned = owned & _begins_word(batch.words)
     rows, n_words = (first_word + batch.words)[owned], int(offsets[-1])
     if n_words == len(batch.words) and torch.equal(rows, torch.arange(n_words, device=rows.device)):
         return replace(encoding, offsets=offsets)  # every piece is a word already
@@ -77,12 +74,6 @@ def logsumexp(vectors: Tensor, offsets: Tensor) -> Tensor:
 def concat(vectors: Tensor, offsets: Tensor, n_backward: int = 0) -> Tensor:
     """[last; maximum; mean], three times as wide: ULMFiT's pooling (Howard & Ruder 2018)."""
     return torch.cat([last(vectors, offsets, n_backward), maximum(vectors, offsets), mean(vectors, offsets)], 1)
-
-
-def _begins_word(words: Tensor) -> Tensor:
-    begins = torch.ones_like(words, dtype=torch.bool)
-    begins[1:] = words[1:] != words[:-1]  # neighbouring sequences part at a -1, or at 0 after the last word
-    return begins
 
 
 def _mean(vectors: Tensor, rows: Tensor, n_rows: int) -> Tensor:

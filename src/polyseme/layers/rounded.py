@@ -30,7 +30,8 @@ def linear(
     `least` says that no number among the rows is less, as behind an activation: then nobody has to look. `spent` says
     that nobody reads them afterwards: without gradients they may be written over.
     """
-    return asked_once(layer, precision, lambda: _chosen(layer, rows, precision, least, spent))(rows)
+    name = f"{precision} from {least}, spent {spent}"
+    return asked_once(layer, name, lambda: _chosen(layer, rows, precision, least, spent))(rows)
 
 
 def _chosen(

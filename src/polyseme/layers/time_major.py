@@ -42,7 +42,7 @@ class TimeMajor:
 
     @cached_property
     def ranks(self) -> Tensor:
-        """(sequences,) how many are longer than each."""
+        """(sequences,) the place of each, the longest first."""
         return self.sequences.argsort()
 
 

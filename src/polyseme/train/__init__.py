@@ -1,1 +1,1 @@
-"""Training: the loop, optimisers, schedules, checkpoints, the runtime."""
+"""Training: the loop, optimisers, schedules, means, checkpoints."""

@@ -9,9 +9,8 @@ from torch import Tensor
 
 @torch.no_grad()
 def add_to_means(optimizer: torch.optim.Optimizer) -> None:
-    """The weights as they are now count as much as those that were added before."""
-    slots = [(parameter, own) for parameter, own in optimizer.state.items() if isinstance(parameter, Tensor)]
-    for parameter, own in slots:
+    """The weights as they are now, of all that has learned so far, count as much as each that was added before."""
+    for parameter, own in optimizer.state.items():
         if "mean" not in own:
             own["n"], own["mean"] = torch.zeros(()), torch.zeros_like(parameter)
         own["n"] += 1
@@ -30,7 +29,7 @@ def averaged(optimizer: torch.optim.Optimizer) -> Iterator[None]:
 
 
 def put_means(optimizer: torch.optim.Optimizer) -> None:
-    """For good."""
+    """The parameters become their means, where there are any."""
     _put(_means(optimizer))
 
 
