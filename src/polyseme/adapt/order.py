@@ -11,6 +11,8 @@ from torch import Tensor
 
 from polyseme.text.order import shuffled
 
+Numbers = NDArray[np.int64]
+
 _WINDOW = 64  # batches whose examples are sorted by length together
 
 
@@ -21,7 +23,7 @@ class Order:
     lengths: Tensor  # (examples,)
     batch_size: int
     seed: int
-    _kept: dict[int, NDArray[np.int64]] = field(default_factory=dict, init=False)  # the order of one epoch
+    _kept: dict[int, tuple[Numbers, Numbers]] = field(default_factory=dict, init=False)  # of one epoch
 
     @property
     def steps_an_epoch(self) -> int:
@@ -30,16 +32,17 @@ class Order:
     def examples(self, step: int) -> Tensor:
         """The numbers of a step's examples, rising."""
         epoch, number = divmod(step, self.steps_an_epoch)
-        order = self._epoch(epoch)
-        batch = int(shuffled(number, self.steps_an_epoch, self.seed + 1, epoch)[0])
-        chosen = order[batch * self.batch_size : (batch + 1) * self.batch_size]
-        return torch.from_numpy(np.sort(chosen))
+        order, batches = self._epoch(epoch)
+        first = batches[number] * self.batch_size
+        return torch.from_numpy(np.sort(order[first : first + self.batch_size]))
 
-    def _epoch(self, epoch: int) -> NDArray[np.int64]:
+    def _epoch(self, epoch: int) -> tuple[Numbers, Numbers]:
+        """The examples in the order in which batches are cut from them, and the order of the batches."""
         if epoch not in self._kept:
-            n = len(self.lengths)
+            n, n_batches = len(self.lengths), self.steps_an_epoch
             order = shuffled(np.arange(n), n, self.seed, epoch)
             windows = np.arange(n) // (self.batch_size * _WINDOW)
+            order = order[np.lexsort((self.lengths.numpy()[order], windows))]
             self._kept.clear()
-            self._kept[epoch] = order[np.lexsort((self.lengths.numpy()[order], windows))]
+            self._kept[epoch] = order, shuffled(np.arange(n_batches), n_batches, self.seed + 1, epoch)
         return self._kept[epoch]
