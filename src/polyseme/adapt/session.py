@@ -32,7 +32,7 @@ Tell = Callable[[Report], None]
 
 _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
 _MEASURED, _AT_ONCE = 5000, 256  # examples whose rows tell their scale, and those in memory at once
-_AVERAGED = 100  # times that weights count in their mean, or more: those of neighbouring steps are alike
+_AVERAGED = 200  # times that weights count in their mean, or more: those of neighbouring steps are alike
 _TOP = -1  # the group that is no block of the encoder
 
 
