@@ -11,10 +11,15 @@ from torch import Tensor
 def add_to_means(optimizer: torch.optim.Optimizer) -> None:
     """The weights as they are now, of all that has learned so far, count as much as each that was added before."""
     for parameter, own in optimizer.state.items():
-        if "mean" not in own:
-            own["n"], own["mean"] = torch.zeros(()), torch.zeros_like(parameter)
-        own["n"] += 1
-        own["mean"].lerp_(parameter, 1 / float(own["n"]))
+        add_to_mean(own, parameter)
+
+
+def add_to_mean(own: dict[str, Tensor], parameter: Tensor, n_left_out: int = 0) -> None:
+    """The same for one parameter and what the optimiser remembers of it; the first few may be left out of the mean."""
+    if "mean" not in own:
+        own["n"], own["mean"] = torch.zeros(()), torch.zeros_like(parameter)
+    own["n"] += 1
+    own["mean"].lerp_(parameter, 1 / max(1, int(own["n"]) - n_left_out))
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from polyseme.train.average import add_to_mean
+
 _WHOLE = "all"  # the owner of what belongs to no single parameter
 
 
@@ -45,16 +47,8 @@ class NtAsgd(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     change = parameter.grad.add(parameter, alpha=group["weight_decay"])
                     parameter.add_(change, alpha=-group["lr"])
-                if averages:
-                    self._average(parameter)
-
-    def _average(self, parameter: Tensor) -> None:
-        """The mean of all weights since the trigger; as in torch, those after the first step are left out of it."""
-        slots = self.state[parameter]
-        if not slots:
-            slots["n"], slots["mean"] = torch.zeros(()), torch.zeros_like(parameter)
-        slots["n"] += 1
-        slots["mean"].lerp_(parameter, 1 / max(1, int(slots["n"]) - 1))
+                if averages:  # as in torch, the weights after the first step are left out
+                    add_to_mean(self.state[parameter], parameter, n_left_out=1)
 
 
 def triggered(losses: list[float], patience: int) -> bool:
