@@ -12,6 +12,7 @@ from torch import Tensor
 from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.bert import BertEncoder
 from polyseme.errors import Mistake, listed
+from polyseme.layers.mix import numbers
 from polyseme.layers.pool import concat, mean, to_words
 from polyseme.types import Batch, Encoding
 
@@ -37,20 +38,7 @@ class Reading:
 
     def chosen(self, n_layers: int) -> tuple[int, ...]:
         """The numbers of the layers that are read."""
-        match self.layers:
-            case "top":
-                return (n_layers - 1,)
-            case "mix":
-                return tuple(range(n_layers))
-            case "last4" if n_layers >= 4:
-                return tuple(range(n_layers - 4, n_layers))
-            case int() if -n_layers <= self.layers < n_layers:
-                return (self.layers % n_layers,)
-            case _:
-                raise Mistake(
-                    f"layers={self.layers!r} was asked for; this encoder has {n_layers} layers, 0 (context-free) to "
-                    f"{n_layers - 1} (top). Use 'top', 'mix', the number of one, or with four or more 'last4'."
-                )
+        return numbers(self.layers, n_layers)
 
     def rows(self, encoder: Encoder, encoding: Encoding, batch: Batch, n_texts: int) -> Rows:
         """Of one Batch. Texts are in order and all windows of a text stand together, so its words do too."""

@@ -11,33 +11,36 @@ from polyseme.errors import Mistake
 Layers = Literal["top", "mix", "last4", "all"] | int
 
 
+def numbers(which: Layers, n_layers: int) -> tuple[int, ...]:
+    """Those of the layers that are asked for, 0 (context-free) and up."""
+    match which:
+        case "top":
+            return (n_layers - 1,)
+        case "mix" | "all":
+            return tuple(range(n_layers))
+        case "last4" if n_layers >= 4:
+            return tuple(range(n_layers - 4, n_layers))
+        case int() if -n_layers <= which < n_layers:
+            return (which % n_layers,)
+        case "last4" | int():
+            raise Mistake(
+                f"layers={which!r} was asked for; this encoder has {n_layers} layers, 0 (context-free) to "
+                f"{n_layers - 1} (top). Use 'top', 'mix', the number of one, or with four or more 'last4'."
+            )
+        case _:
+            raise Mistake(f"layers={which!r} is not known. Use 'top', 'mix', 'last4', 'all' or the number of a layer.")
+
+
 def choose(layers: tuple[Tensor, ...], which: Layers) -> Tensor:
     """(rows, width) for the top, the equal mix or the n-th layer; (layers, rows, width) for all of them.
 
     "last4" is the last four side by side, (rows, their widths in all): BERT's best features (Devlin et al. 2019).
     """
-    match which:
-        case "top":
-            return layers[-1]
-        case "mix":
-            return torch.stack(_of_one_width(layers, which)).mean(0)
-        case "last4" if len(layers) >= 4:
-            return torch.cat(layers[-4:], -1)
-        case "last4":
-            raise Mistake(
-                f"layers='last4' needs four layers; this encoder has {len(layers)}. Use layers='mix' or 'top'."
-            )
-        case "all":
-            return torch.stack(_of_one_width(layers, which))
-        case int() if -len(layers) <= which < len(layers):
-            return layers[which]
-        case int():
-            raise Mistake(
-                f"layers={which} was asked for; this encoder has {len(layers)} layers, 0 (context-free) to "
-                f"{len(layers) - 1} (top)."
-            )
-        case _:
-            raise Mistake(f"layers={which!r} is not known. Use 'top', 'mix', 'last4', 'all' or the number of a layer.")
+    some = tuple(layers[number] for number in numbers(which, len(layers)))
+    if which in ("mix", "all"):
+        stacked = torch.stack(_of_one_width(some, which))
+        return stacked if which == "all" else stacked.mean(0)
+    return some[0] if len(some) == 1 else torch.cat(some, -1)
 
 
 class Mix(nn.Module):

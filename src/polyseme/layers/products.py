@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,12 @@ Product = Callable[[Tensor, Tensor | None], Tensor]  # (rows, bias) -> rows @ we
 _ROWS = 64  # the packing is chosen for a batch of this size; it serves every other size too
 
 
+def check(precision: Precision) -> None:
+    """Says so if there is no such precision."""
+    if precision not in get_args(Precision):
+        raise Mistake(f"precision={precision!r} is not known. Use 'float32' or 'int8'.")
+
+
 def product(linear: nn.Linear, precision: Precision = "float32") -> Product:
     """How to multiply by this layer's weight; its bias is left to the caller."""
     return product_of(linear, "weight", lambda: linear.weight, precision)
@@ -32,8 +38,7 @@ def product_of(module: nn.Module, name: str, weight: Callable[[], Tensor], preci
     last bit whatever rows it comes with. Or it is rounded to 8 bits; then all rows share one scale, so that a
     row's result depends a little on the others.
     """
-    if precision not in ("float32", "int8"):
-        raise Mistake(f"precision={precision!r} is not known. Use 'float32' or 'int8'.")
+    check(precision)
     some = next(module.parameters())
     if some.device.type != "cpu" or some.dtype != torch.float32 or not can_prepare(module):
         return partial(_plain, weight())

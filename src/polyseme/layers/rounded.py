@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from polyseme.errors import Mistake
 from polyseme.layers.dense import can_choose, onednn_is_faster, pack, padded_times, times
 from polyseme.layers.prepared import asked_once, can_prepare, prepared
-from polyseme.layers.products import Precision
+from polyseme.layers.products import Precision, check
 
 _LEVELS = 255
 _TOP, _HALF = torch.tensor(float(_LEVELS)), torch.tensor(0.5)
@@ -38,8 +37,7 @@ def _chosen(
     layer: nn.Linear, rows: Tensor, precision: Precision, least: float | None, spent: bool
 ) -> Callable[[Tensor], Tensor]:
     """How rows like these are multiplied."""
-    if precision not in ("float32", "int8"):
-        raise Mistake(f"precision={precision!r} is not known. Use 'float32' or 'int8'.")
+    check(precision)
     if precision == "int8" and _can_round(layer, rows):
         rounded = prepared(layer, f"int8 by row from {least}", lambda: _Rounded.of(layer, least))
         return partial(rounded.product, spent)
