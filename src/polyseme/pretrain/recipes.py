@@ -194,7 +194,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "elmo-starter": _elmo(
         768, 128, 1, filters=_TINY_FILTERS, dropout=0.1, n_words=20_000, n_samples=2048, rows=64, optimizer="adamw",
-        rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05, steps=9500, company=True,
+        rate=2e-3, schedule="warm_up_linear", warm_up=0.05, most_norm=5.0, reset=0.05, steps=27_000, company=True,
     ),
     "elmo-domain": _elmo(  # for --init: the sizes are those of the model that goes on
         512, 128, 1, dropout=0.1, n_words=100_000, rows=32, n_samples=4096, optimizer="adamw", rate=5e-4,
