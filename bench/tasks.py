@@ -16,7 +16,7 @@ from pathlib import Path
 FULL, MIX = "--tune full", "--layers mix --tune frozen"
 
 ROWS = {
-    "sst2-full": f"classify sst2/train.csv --test sst2/dev.csv {FULL}",
+    "sst2-full": f"classify sst2/train.csv --test sst2/dev.csv {FULL} --set rate=2e-4 average=0.33",
     "sst2-mix": f"classify sst2/train.csv --test sst2/dev.csv {MIX} --epochs 5",
     "sst2-bilstm": f"classify sst2/train.csv --test sst2/dev.csv {MIX} --head bilstm --epochs 3 "
     "--set cache_dtype=float16",
