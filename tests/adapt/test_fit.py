@@ -154,12 +154,16 @@ def test_predictions_do_not_depend_on_the_company(tiny_bert):
 @pytest.mark.parametrize("n_averaged", [0, 9])
 def test_the_last_weights_are_averaged(tiny_static, monkeypatch, n_averaged):
     monkeypatch.setattr(session, "_AVERAGED", 3)
-    seen = []
+    seen, measured = [], []
 
     class Watched(session.Session):
         def _report(self, now, *rest):
             seen.append(next(self.top.head.parameters()).detach().clone())
             return super()._report(now, *rest)
+
+        def _said(self, data):
+            measured.append(next(self.top.head.parameters()).detach().clone())
+            return super()._said(data)
 
     monkeypatch.setattr("polyseme.adapt.fit.Session", Watched)
     chosen = settings(tune="full", epochs=3, batch_size=16, average=n_averaged / 15)
@@ -167,6 +171,17 @@ def test_the_last_weights_are_averaged(tiny_static, monkeypatch, n_averaged):
     assert len(seen) == 15
     wanted = torch.stack([seen[8], seen[11], seen[14]]).mean(0) if n_averaged else seen[-1]
     torch.testing.assert_close(next(fitted.top.head.parameters()).detach(), wanted)
+    torch.testing.assert_close(measured[-1], wanted)  # what is kept is what was measured
+
+
+def test_an_average_of_less_than_a_step_is_of_the_last_one(tiny_static):
+    chosen = settings(tune="full", epochs=1, batch_size=16)
+    data = reviews(80), reviews(20, seed=1)
+    one, other = (
+        fit(deepcopy(tiny_static), "classify", data[0], chosen.model_copy(update={"average": part}), data[1])
+        for part in (0.0, 0.01)
+    )
+    assert torch.equal(next(one.top.head.parameters()), next(other.top.head.parameters()))
 
 
 @pytest.mark.parametrize("average", [0.0, 0.9])
@@ -174,8 +189,6 @@ def test_the_last_weights_are_averaged(tiny_static, monkeypatch, n_averaged):
 def test_a_killed_fit_goes_on_and_ends_byte_equal(any_encoder, tune, average, tmp_path, monkeypatch):
     monkeypatch.setattr(session, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr(session, "_AVERAGED", 5)
-    from copy import deepcopy
-
     chosen = settings(tune=tune, epochs=3, batch_size=16, average=average)
     whole = fit(deepcopy(any_encoder), "classify", reviews(), chosen, reviews(20, seed=1), tmp_path / "whole")
 

@@ -87,3 +87,18 @@ def test_axes_say_what_is_wrong_with_them(axes, problem):
 
 def test_a_layer_that_was_written_is_the_number_of_it(bert):
     assert [way.layers for way in planned([bert], layers=("top", "1")).ways] == ["top", 1]
+
+
+def test_settings_of_a_mix_are_for_the_mixes_among_the_rows(bert):
+    mixed = (("mix_norm", True), ("mix_penalty", 0.1))
+    found = planned([bert], layers=("mix", "top"), scratch=True, chosen=mixed)
+    assert {way.layers for way in found.ways} == {"mix", "top"}
+    assert {cell.settings.mix_norm for cell in found.cells if cell.way.layers == "mix"} == {True}
+    assert {cell.settings.mix_norm for cell in found.cells if cell.way.layers == "top"} == {False}
+    with pytest.raises(Mistake, match="mix_norm and mix_penalty are for layers='mix'"):
+        planned([bert], layers=("top",), chosen=mixed)
+
+
+def test_a_setting_at_its_default_is_as_if_it_were_not_there(bert):
+    one, other = planned({"one": bert}), planned({"one": bert}, chosen=(("average", 0.0),))
+    assert [cell.id for cell in one.cells] == [cell.id for cell in other.cells]

@@ -14,6 +14,7 @@ from polyseme.encoders.sentences import sentence_vectors
 from polyseme.errors import Mistake
 from polyseme.formats import hf_bert
 from polyseme.layers.pool import to_words
+from polyseme.layers.rounded import processor_rounds
 from polyseme.text.batches import take
 from polyseme.text.wordpiece import WordPiece
 from polyseme.text.words import to_text
@@ -273,6 +274,17 @@ def test_eight_bits_give_nearly_the_same_vectors_in_any_batch(encoder, tokenizer
         alone = [encoder(take(batch, torch.tensor([number]))).layers[-1] for number in range(batch.n_sequences)]
     assert torch.cosine_similarity(found, wanted).min() > 0.99
     assert torch.equal(found, torch.cat(alone))
+
+
+@pytest.mark.skipif(not processor_rounds(), reason="this processor does not multiply in 8 bits")
+def test_eight_bits_get_a_round_number_of_rows_whatever_multiplies(encoder, tokenizer, monkeypatch):
+    monkeypatch.setattr("polyseme.encoders.bert.onednn_is_faster", lambda: False)
+    encoder.precision = "int8"
+    for n_texts in (1, 5, len(SENTENCES)):
+        batch = batch_of(tokenizer, *SENTENCES[:n_texts])
+        with torch.no_grad():
+            n_rows = sum(run.n * run.length for run in encoder._runs(batch).each)
+        assert n_rows % (64 if n_rows > 64 else 8) == 0
 
 
 def test_vectors_do_not_depend_on_their_batch(encoder, tokenizer):

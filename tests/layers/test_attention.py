@@ -33,12 +33,14 @@ def test_each_sequence_attends_to_itself_alone(lengths):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("n_more", [15, 40])
+@pytest.mark.parametrize("n_more", [0, 40])
 @pytest.mark.parametrize("length", [1, 5, 12, 16, 17, 28, 47, 48])
 def test_keys_that_fill_a_vector_change_nothing(length, n_more, dtype):
     torch.manual_seed(0)
     attention, rows = SelfAttention(12, 3).to(dtype), torch.randn(4 * length + 7, 12, dtype=dtype)
-    runs = Runs.of(torch.tensor([0, length, 2 * length, 3 * length, 4 * length, 4 * length + 7]), n_more, lanes=16)
+    runs = Runs.of(
+        torch.tensor([0, length, 2 * length, 3 * length, 4 * length, 4 * length + 7]), lambda n_rows: n_more, lanes=16
+    )
     with torch.inference_mode():
         found = runs.restored(attention(runs.arranged(rows), runs))
         wanted = torch.cat([reference(attention, part) for part in rows.split([length] * 4 + [7])])
@@ -47,8 +49,16 @@ def test_keys_that_fill_a_vector_change_nothing(length, n_more, dtype):
 
 def test_keys_fill_a_vector_where_many_are_beyond_the_last_whole_one():
     offsets = torch.tensor([0, 17, 34, 54, 74])
-    assert Runs.of(offsets, n_more=15, lanes=16).each == [(2, 17, 17), (2, 20, 32), (15, 1, 1)]
-    assert Runs.of(torch.arange(10) * 5, n_more=16, lanes=16).each == [(9, 5, 16), (16, 1, 1)]
+    assert Runs.of(offsets, lanes=16).each == [(2, 17, 17), (2, 20, 32), (12, 1, 1)]
+    assert Runs.of(torch.arange(10) * 5, lambda n_rows: -n_rows % 8, 16).each == [(9, 5, 16), (11, 1, 1)]
+
+
+def test_there_are_no_more_rows_of_zeros_than_the_last_vectors_lack():
+    assert Runs.of(torch.tensor([0, 16]), lanes=16).each == [(1, 16, 16)]
+    assert Runs.of(torch.tensor([0, 29]), lanes=16).each == [(1, 29, 32), (3, 1, 1)]
+    before_short_ones = Runs.of(torch.tensor([0, 4, 5, 6]), lanes=16)  # two of the twelve rows stand behind it
+    assert before_short_ones.each == [(1, 4, 16), (2, 1, 1), (10, 1, 1)]
+    assert Runs.of(torch.tensor([0, 5, 25]), lanes=16).each == [(1, 5, 16), (1, 20, 32), (12, 1, 1)]
 
 
 def test_dropout_is_asked_for_without_gradients_too():
@@ -70,7 +80,7 @@ def test_rows_are_put_back_where_they_were(lengths):
 def test_rows_of_zeros_change_nothing_and_are_gone_at_the_end(lengths):
     torch.manual_seed(0)
     attention, rows, offsets = SelfAttention(8, 2), torch.randn(sum(lengths), 8), offsets_of(torch.tensor(lengths))
-    runs = Runs.of(offsets, n_more=5)
+    runs = Runs.of(offsets, lambda n_rows: 5)
     arranged = runs.arranged(rows)
     assert len(arranged) == len(rows) + 5
     assert not arranged[-5:].any()

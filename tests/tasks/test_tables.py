@@ -246,7 +246,7 @@ def test_a_label_only_the_test_file_has_names_its_neighbour(tmp_path):
         check_labels(train, test)
     assert str(caught.value) == (
         f"{test.path}, line 4, column 'label': the label 'Positve' (2 rows) is in no row of {train.path}, which has "
-        "'Negative', 'Positive'. Did you mean 'Positive'? Correct it, or put rows with it into train.csv. "
+        f"'Negative', 'Positive'. Did you mean 'Positive'? Correct it, or put rows with it into {train.path}. "
         "The same holds for 'Neutral'."
     )
     check_labels(train, train)

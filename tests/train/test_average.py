@@ -48,7 +48,7 @@ def test_means_go_with_the_optimisers_memory():
     optimizer, again = (optim.make("adamw", one, rate=0.1) for one in (module, other))
     learned(optimizer, module, 3)
     other.load_state_dict(module.state_dict())
-    optim.load_state_tensors(again, optim.state_tensors(optimizer))
+    optim.load_state_tensors(again, {name: part.clone() for name, part in optim.state_tensors(optimizer).items()})
     learned(optimizer, module, 4)
     learned(again, other, 4)
     put_means(optimizer)

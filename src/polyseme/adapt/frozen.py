@@ -24,7 +24,7 @@ from polyseme.encoders.workers import at_once, evaluating, even_share, side_by_s
 from polyseme.text.batches import offsets_of, ranges
 
 _IN_MEMORY = 16  # batches whose rows are in memory at once
-_VERSION = 1  # of what is kept; raise it when the same encoder and text would give other rows
+_VERSION = 2  # of what is kept; raise it when the same encoder and text would give other rows
 _PROBE = ["The quick brown fox jumps over the lazy dog.", "Größe, naïve café; 12,345.67 — “so-called” don't!"]
 
 Tell = Callable[[str, float, float], None]  # stage, done, total
@@ -80,7 +80,7 @@ def encoder_digest(encoder: Encoder) -> str:
     """A hash of what an encoder is: its shape, every weight, and how it rounds where it does."""
     digest = hashlib.sha256(f"{encoder.family} {encoder.config.model_dump_json()} {encoder!r}".encode())
     precision = getattr(encoder, "precision", "float32")
-    digest.update(b"" if precision == "float32" else precision.encode())
+    digest.update(b"" if precision == "float32" else precision.encode())  # runs begun before it was told go on
     add_weights(digest, encoder)
     return digest.hexdigest()
 

@@ -63,7 +63,7 @@ class Inputs:
         """A hash of everything the encoder reads."""
         digest, spellings = hashlib.sha256(str(self.n_each).encode()), self.batch.spellings
         parts = [self.batch.ids, self.batch.offsets, self.batch.words, self.batch.n_words, self.batch.texts]
-        parts += [part for part in (self.batch.segments, self.batch.starts) if part is not None]
+        parts += [self.batch.segments] if self.batch.segments is not None else []
         parts += [spellings.values, spellings.offsets] if spellings is not None else []
         for part in parts:
             digest.update(f"{part.dtype}{tuple(part.shape)}".encode())

@@ -12,7 +12,7 @@ from torch import Tensor
 from polyseme.encoders import Encoder, Pretrained
 from polyseme.encoders.bert import BertEncoder
 from polyseme.errors import Mistake, listed
-from polyseme.layers.mix import numbers
+from polyseme.layers.mix import layer_numbers
 from polyseme.layers.pool import concat, mean, to_words
 from polyseme.types import Batch, Encoding
 
@@ -38,7 +38,7 @@ class Reading:
 
     def chosen(self, n_layers: int) -> tuple[int, ...]:
         """The numbers of the layers that are read."""
-        return numbers(self.layers, n_layers)
+        return layer_numbers(self.layers, n_layers)
 
     def rows(self, encoder: Encoder, encoding: Encoding, batch: Batch, n_texts: int) -> Rows:
         """Of one Batch. Texts are in order and all windows of a text stand together, so its words do too."""

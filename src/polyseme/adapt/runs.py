@@ -24,7 +24,7 @@ from polyseme.errors import Mistake
 from polyseme.files import clear_leftovers, damage, locked, sha256, write_file
 from polyseme.formats import load
 from polyseme.tasks.pictures import can_draw, confusion_picture
-from polyseme.tasks.reading import Columns, read
+from polyseme.tasks.reading import Columns, Read, read, strange
 from polyseme.tasks.report import report
 from polyseme.text.order import shuffled
 from polyseme.train.claim import claim, refuse_strangers
@@ -67,9 +67,10 @@ class FitRun:
         if values.tune == "frozen" and values.rate is not None:
             raise Mistake(f"rate={values.rate:g} is the encoder's, which stays frozen. Set head_rate, or tune it.")
         refuse_strangers(self.out)
-        data = self._data(self.data, tell)
-        valid = self._data(self.valid, tell) if self.valid else None
-        test = self._data(self.test, tell) if self.test else None
+        read_of = {path: self._read(path, tell) for path in (self.data, self.valid, self.test) if path}
+        self._doubt(read_of, tell)
+        data = _data(read_of[self.data])
+        valid, test = (_data(read_of[path]) if path else None for path in (self.valid, self.test))
         with locked(self.out):
             started = time.monotonic()
             clear_leftovers(self.out, _WRITTEN)
@@ -113,11 +114,17 @@ class FitRun:
             return data
         return data.take(sorted(shuffled(np.arange(self.limit), len(data), seed, 0).tolist()))
 
-    def _data(self, path: Path, tell: Tell) -> Data:
+    def _read(self, path: Path, tell: Tell) -> Read:
         found = read(self.task, path, self.columns)
         for line in found.said:
             tell(Report("Reading", 1, 1, said=line))
-        return Data(found.inputs, found.labels)
+        return found
+
+    def _doubt(self, found: dict[Path, Read], tell: Tell) -> None:
+        """Say which labels of the other files can never be predicted: misspelt ones, most likely."""
+        for path in (self.valid, self.test):
+            if path and (said := strange(self.task, found[path], found[self.data].labels, str(self.data))):
+                tell(Report("Reading", 1, 1, said=said))
 
     def _claim(self, encoder_digest: str) -> None:
         """A run is what it is made of, wherever that lies: the paths are written down, not compared."""
@@ -130,6 +137,10 @@ class FitRun:
         claim(self.out, facts, learned=("fitted", "checkpoints", "domain"))
         paths = {"data": self.data, "encoder": self.encoder, "valid": self.valid, "test": self.test}
         write_file(self.out / _PATHS, json.dumps({name: str(path) for name, path in paths.items() if path}))
+
+
+def _data(found: Read) -> Data:
+    return Data(found.inputs, found.labels)
 
 
 def measure(fitted: Fitted, data: Data, out: Path | None = None) -> dict[str, float]:

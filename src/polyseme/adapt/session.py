@@ -32,7 +32,7 @@ Tell = Callable[[Report], None]
 
 _SAVE_EVERY = 60.0  # seconds; when a fit is saved does not change what it computes
 _MEASURED, _AT_ONCE = 5000, 256  # examples whose rows tell their scale, and those in memory at once
-_AVERAGED = 200  # times that weights count in their mean, or more: those of neighbouring steps are alike
+_AVERAGED = 200  # how often weights are added to their mean, at the least: neighbouring steps are alike
 _TOP = -1  # the group that is no block of the encoder
 
 
@@ -112,7 +112,7 @@ class Session:
 
     def _counts(self, n_steps: int, n_left: int) -> bool:
         """Whether the weights count in their mean when so many steps are left."""
-        n_last = round(self.settings.average * n_steps)
+        n_last = max(1, round(self.settings.average * n_steps)) if self.settings.average else 0
         return n_left < n_last and n_left % max(1, n_last // _AVERAGED) == 0
 
     def _measure_scale(self) -> None:

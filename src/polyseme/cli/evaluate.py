@@ -18,7 +18,7 @@ def run(
     """Measure a fitted model on examples it has not seen, class by class where there are classes."""
     from polyseme.adapt.folder import load_fitted
     from polyseme.cli.progress import Stages
-    from polyseme.tasks.reading import Columns, read
+    from polyseme.tasks.reading import Columns, read, strange
     from polyseme.tasks.report import report
 
     fitted, task = load_fitted(model)
@@ -26,6 +26,9 @@ def run(
         found = read(task, data, Columns(text, text_a, text_b, label))
         for line in found.said:
             stages.say(line)
+        names = getattr(fitted.kind, "names", ())
+        if doubt := strange(task, found, names, f"what {model} learned from"):
+            stages.say(doubt)
         said = []
         for one in fitted.stream(found.inputs):
             said.append(one)

@@ -35,7 +35,7 @@ def _pairs(first: str | None, second: str | None, file: Path | None) -> list[tup
 
 
 def _read_pairs(path: Path) -> list[tuple[str, str]]:
-    from polyseme.cli.embed import read_lines
+    from polyseme.cli.inputs import read_lines
     from polyseme.errors import BadData
 
     pairs = []
@@ -44,7 +44,11 @@ def _read_pairs(path: Path) -> list[tuple[str, str]]:
         if len(fields) == 2:
             pairs.append((fields[0], fields[1]))
         elif line.strip():
-            raise BadData(f"wanted two texts with a tab between them; found {len(fields)} fields.", path, number)
+            raise BadData(
+                f"wanted two texts with a tab between them; found {len(fields)} field{'s' * (len(fields) > 1)}.",
+                path,
+                number,
+            )
     if not pairs:
         raise BadData("it is empty. Wanted: two texts a line, with a tab between them.", path)
     return pairs

@@ -10,7 +10,8 @@ import typer
 def run(
     model: Path = typer.Argument(help="A fitted model, or the folder of its run."),
     data: Path = typer.Argument(
-        help="Examples as for fit, labels or none; or plain .txt, a text a line; - reads standard input."
+        help="Examples as for fit, labels or none; for classify, regress and tag also plain .txt or, as -, standard "
+        "input: a text a line."
     ),
     text: str | None = typer.Option(None, help="The column of the text."),
     text_a: str | None = typer.Option(None, help="The column of a pair's first text."),
@@ -31,15 +32,28 @@ def run(
 
 
 def _inputs(task: str, data: Path, columns: Any, stages: Any) -> list[Any]:
-    from polyseme.cli.embed import read_lines
+    from polyseme.cli.inputs import read_lines
     from polyseme.tasks.reading import read
 
-    if task in ("classify", "regress", "tag") and (str(data) == "-" or (data.suffix == ".txt" and task != "tag")):
+    if task in ("classify", "regress", "tag") and (
+        str(data) == "-" or (data.suffix == ".txt" and _has_texts(task, data, stages))
+    ):
         return list(read_lines(data))
     found = read(task, data, columns, labelled=False)
     for line in found.said:
         stages.say(line)
     return found.inputs
+
+
+def _has_texts(task: str, data: Path, stages: Any) -> bool:
+    """Whether a .txt has a text a line, which words to be tagged need not have."""
+    from polyseme.tasks.conll import has_columns
+
+    if task != "tag":
+        return True
+    columns = has_columns(data)
+    stages.say(f"{data}: read as {'columns, a word a line' if columns else 'text, a text a line'} (by how it looks)")
+    return not columns
 
 
 def _line(given: Any, said: Any, task: str, as_json: bool) -> str:

@@ -9,7 +9,8 @@ import typer
 
 def run(
     model: Path = typer.Argument(help="A language model: a folder or file with its output layer."),
-    texts: Path = typer.Argument(help="A sentence a line; - reads standard input."),
+    texts: Path = typer.Argument(help="A sentence a line, or a table (csv, tsv, jsonl); - reads standard input."),
+    text: str | None = typer.Option(None, help="The column of the text, where it is a table."),
     split: bool = typer.Option(False, "--split", help="The lines are words with spaces between them already."),
     within_word: bool = typer.Option(
         False, "--within-word", help="BERT: mask the later pieces of a word with each of its pieces."
@@ -18,21 +19,22 @@ def run(
 ) -> None:
     """Tell the perplexity of sentences and of all together, each sentence read on its own; BERT's is a
     pseudo-perplexity a piece."""
-    from polyseme.cli.embed import read_lines
+    from polyseme.cli.inputs import read_texts, split_words
     from polyseme.cli.progress import Stages
     from polyseme.errors import Mistake
     from polyseme.formats import load
     from polyseme.lens.score import Score, score, total
 
-    lines = [line for line in read_lines(texts) if line.strip()]
-    if not lines:
-        raise Mistake(f"There is no sentence in {texts}. Wanted: a sentence a line.")
-    inputs: list[Any] = [line.split() for line in lines] if split else lines
     found: list[Score] = []
     with Stages() as stages:
+        inputs = [one for one in read_texts(texts, text, stages.say) if not isinstance(one, str) or one.strip()]
+        if not inputs:
+            raise Mistake(f"There is no sentence in {texts}. Wanted: a sentence a line.")
+        if split:
+            inputs = split_words(inputs)
         for one in score(load(model), inputs, within_word):
             found.append(one)
-            stages.show("Scoring", len(found), len(lines))
+            stages.show("Scoring", len(found), len(inputs))
     for one in found:
         _print(one, one.text.string, as_json)
     _print(total(found), None, as_json)

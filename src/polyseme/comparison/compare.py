@@ -23,7 +23,7 @@ from polyseme.comparison.table import Row, remarks, rows
 from polyseme.comparison.text import text_table
 from polyseme.errors import BadFile, Mistake
 from polyseme.files import json_object, locked, write_file
-from polyseme.tasks.reading import Columns, read
+from polyseme.tasks.reading import Columns, read, strange
 from polyseme.train.claim import refuse_strangers
 from polyseme.train.report import Report
 
@@ -112,9 +112,9 @@ def comparison(
     folder = Path(out)
     refuse_strangers(folder, COMPARISON, "comparison")
     axes.check()
-    found = [_data(task, one, columns, tell) if one is not None else None for one in (data, test, valid)]
-    assert found[0] is not None
-    parts = parted(found[0], found[1], found[2])
+    train = _data(task, data, columns, tell)
+    found = [_data(task, one, columns, tell, train) if one is not None else None for one in (test, valid)]
+    parts = parted(train, *found)
     measure = chosen(task, [*parts.train.labels, *parts.test.labels], score)
     loaded = sources(encoders)
     made = plan(task, axes, loaded, parts.train, digest(parts))
@@ -171,7 +171,7 @@ def _begun(path: Path) -> dict[str, Any]:
     return found
 
 
-def _data(task: str, examples: Examples, columns: Columns, tell: Tell) -> Data:
+def _data(task: str, examples: Examples, columns: Columns, tell: Tell, train: Data | None = None) -> Data:
     if isinstance(examples, Data):
         return examples
     if isinstance(examples, tuple) and len(examples) == 2:
@@ -181,6 +181,8 @@ def _data(task: str, examples: Examples, columns: Columns, tell: Tell) -> Data:
     found = read(task, Path(examples), columns)
     for line in found.said:
         tell(Report("Reading", 1, 1, said=line))
+    if train and (said := strange(task, found, train.labels, "what is learned from")):
+        tell(Report("Reading", 1, 1, said=said))
     return Data(found.inputs, found.labels)
 
 

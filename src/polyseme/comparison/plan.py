@@ -38,7 +38,11 @@ class Axes:
             object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
 
     def settings(self, layers: str | int, tune: str, seed: int = 0) -> Settings:
-        return settings(**{**dict(self.chosen), "layers": layers, "tune": tune, "seed": seed})
+        """Those of one fit; what is about mixes is left out where others of the comparison have one."""
+        shared = dict(self.chosen)
+        if layers != "mix" and "mix" in self.layers:
+            shared = {name: value for name, value in shared.items() if not name.startswith("mix_")}
+        return settings(**{**shared, "layers": layers, "tune": tune, "seed": seed})
 
     def check(self) -> None:
         """Refuse what is spelled wrong before any text is read."""
@@ -102,7 +106,10 @@ def plan(task: str, axes: Axes, sources: Sequence[Source], train: Data, data_dig
             for n_labels in counts:
                 for seed in axes.seeds:
                     chosen = axes.settings(way.layers, way.tune, seed)
-                    facts = [_VERSION, task, data_digest, source.digest, way.scratch, n_labels, chosen.model_dump()]
+                    facts = [_VERSION, task, data_digest, source.digest, way.scratch, n_labels]
+                    facts += [
+                        chosen.model_dump(exclude_defaults=True)
+                    ]  # so that new settings leave old fits as they are
                     cells.append(Cell(way, n_labels, seed, chosen, _id(facts)))
         source.forget()
     if not cells:

@@ -99,10 +99,9 @@ class BertEncoder(Encoder):
         if batch.ids.device.type != "cpu":
             return Runs.of(batch.offsets)
         lanes = 1 if torch.is_grad_enabled() else n_lanes()
-        n_more = lanes - 1
         if onednn_is_faster() or (self._rounds and not torch.is_grad_enabled()):
-            n_more += n_padding(len(batch.ids) + n_more)
-        return Runs.of(batch.offsets, n_more, lanes)
+            return Runs.of(batch.offsets, n_padding, lanes)
+        return Runs.of(batch.offsets, lanes=lanes)
 
 
 class Embeddings(nn.Module):

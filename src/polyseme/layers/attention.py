@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -39,12 +40,12 @@ class Runs:
     n_more: int = 0  # rows of zeros
 
     @classmethod
-    def of(cls, offsets: Tensor, n_more: int = 0, lanes: int = 1) -> Runs:
-        """The runs of a Batch's offsets and of so many rows of zeros; found once for all layers.
+    def of(cls, offsets: Tensor, padding: Callable[[int], int] = lambda n_rows: 0, lanes: int = 1) -> Runs:
+        """The runs of a Batch's offsets, and rows of zeros: as many as `padding` adds to so many rows.
 
         torch computes weights of keys in vectors of so many `lanes`, and those beyond whole vectors one by one, which
-        takes longer than a vector. Where there are many of them, rows of the next sequence fill the last vector. For
-        the last sequence there must be `lanes` - 1 rows of zeros.
+        takes longer than a vector. Where there are many of them, rows of the next sequence fill the last vector, and
+        behind the last sequence rows of zeros.
 
         >>> Runs.of(torch.tensor([0, 2, 4, 7])).each
         [Run(n=2, length=2, n_keys=2), Run(n=1, length=3, n_keys=3)]
@@ -54,11 +55,13 @@ class Runs:
         by_length, sequences = lengths.sort(stable=True)
         sorted_shapes = _shapes(by_length)
         if len(sorted_shapes) == len(shapes):
-            return cls(_filled(shapes, n_more, lanes), n_more=n_more)
+            each, n_more = _filled(shapes, padding, lanes)
+            return cls(each, n_more=n_more)
         starts = by_length.cumsum(0) - by_length
         order = torch.arange(int(offsets[-1]), device=offsets.device)
         order = order + (offsets[sequences] - starts).repeat_interleave(by_length)
-        return cls(_filled(sorted_shapes, n_more, lanes), order, order.argsort(), n_more)
+        each, n_more = _filled(sorted_shapes, padding, lanes)
+        return cls(each, order, order.argsort(), n_more)
 
     def arranged(self, rows: Tensor) -> Tensor:
         rows = rows if self.order is None else rows.index_select(0, self.order)
@@ -129,10 +132,20 @@ def _mask(length: int, n_keys: int, dtype: torch.dtype) -> Tensor:
     return mask
 
 
-def _filled(shapes: list[tuple[int, int]], n_more: int, lanes: int) -> list[Run]:
-    assert n_more >= lanes - 1, "what fills the last vector must be there"
-    found = [Run(n, length, length + (-length % lanes if length % lanes >= _WORTHWHILE else 0)) for n, length in shapes]
-    return [*found, Run(n_more, 1, 1)] if n_more else found
+def _filled(shapes: list[tuple[int, int]], padding: Callable[[int], int], lanes: int) -> tuple[list[Run], int]:
+    """The runs with the keys that each row sees, and how many rows of zeros that and the padding take."""
+    found = [Run(n, length, length + _missing(length, lanes)) for n, length in shapes]
+    n_rows = n_missing = 0
+    for run in reversed(found):  # of what it lacks, what stands behind it is there already
+        n_missing = max(n_missing, run.n_keys - run.length - n_rows)
+        n_rows += run.n * run.length
+    n_more = n_missing + padding(n_rows + n_missing)
+    return [*found, Run(n_more, 1, 1)] if n_more else found, n_more
+
+
+def _missing(length: int, lanes: int) -> int:
+    """Keys that fill the last vector, where that is worthwhile."""
+    return -length % lanes if length % lanes >= _WORTHWHILE else 0
 
 
 def _shapes(lengths: Tensor) -> list[tuple[int, int]]:

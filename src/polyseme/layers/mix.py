@@ -11,7 +11,7 @@ from polyseme.errors import Mistake
 Layers = Literal["top", "mix", "last4", "all"] | int
 
 
-def numbers(which: Layers, n_layers: int) -> tuple[int, ...]:
+def layer_numbers(which: Layers, n_layers: int) -> tuple[int, ...]:
     """Those of the layers that are asked for, 0 (context-free) and up."""
     match which:
         case "top":
@@ -36,7 +36,7 @@ def choose(layers: tuple[Tensor, ...], which: Layers) -> Tensor:
 
     "last4" is the last four side by side, (rows, their widths in all): BERT's best features (Devlin et al. 2019).
     """
-    some = tuple(layers[number] for number in numbers(which, len(layers)))
+    some = tuple(layers[number] for number in layer_numbers(which, len(layers)))
     if which in ("mix", "all"):
         stacked = torch.stack(_of_one_width(some, which))
         return stacked if which == "all" else stacked.mean(0)

@@ -19,10 +19,10 @@ Product = Callable[[Tensor, Tensor | None], Tensor]  # (rows, bias) -> rows @ we
 _ROWS = 64  # the packing is chosen for a batch of this size; it serves every other size too
 
 
-def check(precision: Precision) -> None:
+def check_precision(precision: Precision) -> None:
     """Says so if there is no such precision."""
     if precision not in get_args(Precision):
-        raise Mistake(f"precision={precision!r} is not known. Use 'float32' or 'int8'.")
+        raise Mistake(f"precision={precision!r} is not known. Use {' or '.join(map(repr, get_args(Precision)))}.")
 
 
 def product(linear: nn.Linear, precision: Precision = "float32") -> Product:
@@ -38,7 +38,7 @@ def product_of(module: nn.Module, name: str, weight: Callable[[], Tensor], preci
     last bit whatever rows it comes with. Or it is rounded to 8 bits; then all rows share one scale, so that a
     row's result depends a little on the others.
     """
-    check(precision)
+    check_precision(precision)
     some = next(module.parameters())
     if some.device.type != "cpu" or some.dtype != torch.float32 or not can_prepare(module):
         return partial(_plain, weight())

@@ -12,10 +12,10 @@ from torch.nn import functional as F
 
 from polyseme.layers.dense import can_choose, onednn_is_faster, pack, padded_times, times
 from polyseme.layers.prepared import asked_once, can_prepare, prepared
-from polyseme.layers.products import Precision, check
+from polyseme.layers.products import Precision, check_precision
 
 _LEVELS = 255
-_TOP, _HALF = torch.tensor(float(_LEVELS)), torch.tensor(0.5)
+_TOP, _HALF = torch.tensor(float(_LEVELS), device="cpu"), torch.tensor(0.5, device="cpu")
 _FLAT = 1e-28  # the least that a row's numbers may lie apart
 _PAIR = 32767 // _LEVELS - 1  # what two neighbouring weights may add up to; 1 is for their rounding
 _ROWS = 1024  # the packing is chosen for a batch of this size; it serves every other size too
@@ -37,7 +37,7 @@ def _chosen(
     layer: nn.Linear, rows: Tensor, precision: Precision, least: float | None, spent: bool
 ) -> Callable[[Tensor], Tensor]:
     """How rows like these are multiplied."""
-    check(precision)
+    check_precision(precision)
     if precision == "int8" and _can_round(layer, rows):
         rounded = prepared(layer, f"int8 by row from {least}", lambda: _Rounded.of(layer, least))
         return partial(rounded.product, spent)
@@ -72,7 +72,7 @@ class _Rounded:
         scales = scales.clamp(min=1e-12)
         rounded = (weight / scales.unsqueeze(1)).round()
         packed = torch.ops.onednn.qlinear_prepack(rounded.to(torch.int8), [_ROWS, weight.shape[1]])
-        sums, known = rounded.sum(1) * scales, None if least is None else torch.tensor(least)
+        sums, known = rounded.sum(1) * scales, None if least is None else torch.tensor(least, device="cpu")
         bias = (least or 0.0) * sums if layer.bias is None else layer.bias.detach() + (least or 0.0) * sums
         return cls(packed, scales, torch.zeros(len(scales), dtype=torch.int32), sums, known, bias)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -24,6 +25,8 @@ _NAMES = {  # CoNLL 2000, 2003
 _ID = re.compile(r"(\d+)([-.]\d+)?", re.ASCII)
 _CHOICE = "--label or tag_column="
 _REMEDY = "Correct it; or in Python read the tags as they are, with scheme='plain'."
+_LOOKED_AT = 1000  # lines, to tell columns from text
+_EQUAL = 8  # lines of one number of words that cannot be chance
 _LONGEST = 100_000  # words: a sentence beyond this means that the blank lines are missing
 
 
@@ -55,6 +58,20 @@ def read_tagged(
     said = _said(path, layout, tag_place, found, tag_column is None, scheme is None)
     examples = tuple(TaggedWords(tuple(one.words), tuple(one.tags)) for one in sentences)
     return Dataset(examples, path, said, tuple(one.lines[0] for one in sentences), layout.names[tag_place])
+
+
+def has_columns(path: Path) -> bool:
+    """Whether a file has a word a line, with its tags or without, rather than a text a line.
+
+    Words stand alone or in the same number of columns everywhere, with blank lines or tabs between; a few texts of
+    equally many words are texts.
+    """
+    lines = [line for _, line in islice(numbered_lines(path), _LOOKED_AT)]
+    words = [line for line in lines if line.strip() and not line.startswith(("-DOCSTART-", "#"))]
+    if len({len(line.split()) for line in words}) != 1 or len(words) < 2:
+        return kind(path) == ".conllu" or any(line.count("\t") == 9 for line in words)
+    parted = any(not line.strip() for line in lines) or all("\t" in line.strip() for line in words)
+    return parted or len(words[0].split()) == 1 or len(words) >= _EQUAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,9 @@ from polyseme.tasks.conll import read_tagged
 from polyseme.tasks.examples import Dataset, LabelledText, Pair, Question, TaggedWords
 from polyseme.tasks.scored import read_scored
 from polyseme.tasks.squad import read_questions
-from polyseme.tasks.tables import read_pairs, read_texts
+from polyseme.tasks.tables import read_pairs, read_texts, too_many, unlearned
+
+_CLASSES = ("classify", "pair")  # tasks whose labels are classes
 
 
 class Read(NamedTuple):
@@ -20,6 +22,7 @@ class Read(NamedTuple):
     inputs: list[Any]
     labels: list[Any]
     said: tuple[str, ...]
+    dataset: Dataset[Any]
 
 
 class Columns(NamedTuple):
@@ -42,7 +45,14 @@ def read(task: str, path: Path, columns: Columns = Columns(), labelled: bool = T
     """The examples of a file; without `labelled`, labels are not asked for."""
     found = _READERS[task](path, columns, labelled)
     examples: Sequence[Any] = found.examples
-    return Read([_input(one) for one in examples], [_label(one) for one in examples], found.said)
+    said = (*found.said, too_many(found)) if labelled and task in _CLASSES and too_many(found) else found.said
+    return Read([_input(one) for one in examples], [_label(one) for one in examples], said, found)
+
+
+def strange(task: str, test: Read, learned: Iterable[Any], source: str) -> str:
+    """What there is to say of a file whose labels are not all among those learned; nothing where they are."""
+    problem = unlearned(test.dataset, set(map(str, learned)), source) if task in _CLASSES else None
+    return f"{problem} No answer to such a row is right." if problem else ""
 
 
 def _texts(path: Path, columns: Columns, labelled: bool) -> Dataset[Any]:

@@ -1,7 +1,7 @@
 """Labelled texts and pairs of texts from csv, tsv and jsonl files, plain or compressed."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -15,6 +15,8 @@ from polyseme.tasks.sheets import Sheet, open_sheet
 
 Target: TypeAlias = Literal["label", "score"] | None  # a class, a number, or nothing: texts to predict on
 Example = TypeVar("Example")
+
+_MANY = 20  # classes, from which on it is asked whether they are any
 
 
 def read_texts(
@@ -48,20 +50,38 @@ def read_pairs(
 
 def check_labels(train: Dataset[LabelledText | Pair], test: Dataset[LabelledText | Pair]) -> None:
     """A label that only the test file has can never be predicted: say where it stands."""
-    known = Counter(str(example.label) for example in train.examples)
+    problem = unlearned(test, {str(example.label) for example in train.examples}, str(train.path))
+    if problem is not None:
+        raise problem
+
+
+def unlearned(test: Dataset[LabelledText | Pair], known: Collection[str], source: str) -> BadData | None:
+    """The first label of a file that is not among those known from the source, or None where all are."""
+    found = Counter(str(example.label) for example in test.examples)
     unknown = [place for place, example in enumerate(test.examples) if str(example.label) not in known]
     if not unknown:
-        return
+        return None
     label = str(test.examples[unknown[0]].label)
-    rows = sum(str(test.examples[place].label) == label for place in unknown)
     others = sorted({str(test.examples[place].label) for place in unknown} - {label})
-    raise BadData(
-        f"the label {shown(label)} ({rows} row{'s' * (rows > 1)}) is in no row of {train.path}, which has "
+    return BadData(
+        f"the label {shown(label)} ({found[label]} row{'s' * (found[label] > 1)}) is in no row of {source}, which has "
         f"{listed(map(shown, sorted(known)))}.{did_you_mean(label, known)} Correct it, or put rows with it into "
-        f"{train.path.name}.{f' The same holds for {listed(map(shown, others))}.' if others else ''}",
+        f"{source}.{f' The same holds for {listed(map(shown, others))}.' if others else ''}",
         test.path,
         test.lines[unknown[0]] if test.lines else None,
         test.label_column,
+    )
+
+
+def too_many(read: Dataset[LabelledText | Pair]) -> str:
+    """A question where nearly every row has a class of its own, or nothing."""
+    n_rows, n_labels = len(read), len({str(example.label) for example in read.examples})
+    if n_labels < _MANY or n_labels * 2 < n_rows:
+        return ""
+    return (
+        f"{read.path}: {n_labels:,} different labels in {n_rows:,} rows, which is hard to learn from. Is "
+        f"{read.label_column!r} the column of the label? Choose it with --label or label_column=; for numbers take "
+        "the task regress."
     )
 
 

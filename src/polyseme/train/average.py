@@ -9,17 +9,17 @@ from torch import Tensor
 
 @torch.no_grad()
 def add_to_means(optimizer: torch.optim.Optimizer) -> None:
-    """The weights as they are now, of all that has learned so far, count as much as each that was added before."""
+    """Add today's weights to the mean of each parameter that has learned so far."""
     for parameter, own in optimizer.state.items():
         add_to_mean(own, parameter)
 
 
 def add_to_mean(own: dict[str, Tensor], parameter: Tensor, n_left_out: int = 0) -> None:
-    """The same for one parameter and what the optimiser remembers of it; the first few may be left out of the mean."""
+    """Add one parameter to its mean, which is in what the optimiser remembers of it; the first few may be left out."""
     if "mean" not in own:
         own["n"], own["mean"] = torch.zeros(()), torch.zeros_like(parameter)
     own["n"] += 1
-    own["mean"].lerp_(parameter, 1 / max(1, int(own["n"]) - n_left_out))
+    own["mean"].lerp_(parameter.detach(), 1 / max(1, int(own["n"]) - n_left_out))
 
 
 @contextmanager

@@ -63,8 +63,8 @@ def train(
 
 
 def _begin_chance(seed: int) -> None:
-    """torch.manual_seed without its calls to devices that nobody uses: each writes down the whole stack, and a step of
-    a head takes half as long without them."""
+    """torch.manual_seed for the CPU and CUDA alone: its calls to other devices each write down the whole stack, and a
+    step of a head takes half as long without them."""
     torch.default_generator.manual_seed(seed)
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.manual_seed_all(seed)
