@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ class Domain:
             write_file(own_text, "\n".join(lines) + "\n")
             files = [own_text, *(path.absolute() for path in (find(self.more_text) if self.more_text else ()))]
             chosen = self._recipe(load(encoder).encoder, files)
-            pretrain(chosen, list(map(str, files)), place, init=model_path(encoder).absolute(), tell=tell)
+            told = partial(_tell_own, tell)
+            pretrain(chosen, list(map(str, files)), place, init=model_path(encoder).absolute(), tell=told)
         own_text.unlink(missing_ok=True)
         return place / "model"
 
@@ -72,6 +74,11 @@ def texts_of(inputs: Iterable[Any]) -> Iterable[str]:
     for one in inputs:
         for text in one if is_pair(one) else (one,):
             yield text if isinstance(text, str) else " ".join(text)
+
+
+def _tell_own(tell: Tell, report: Report) -> None:
+    """Its stages and epochs are not those of the fit that follows."""
+    tell(replace(report, stage=f"The task's own text: {report.stage.lower()}"))
 
 
 def _fitting(name: str, encoder: Encoder, files: Sequence[Path]) -> list[str]:

@@ -270,7 +270,8 @@ def _classes(y: Any) -> tuple[Array, Array]:
         check_classification_targets(labels)
         return np.unique(labels, return_inverse=True)
     except (TypeError, ValueError) as error:  # of several types, NaN, or numbers on a scale
-        raise Mistake(f"These labels are no classes: {error} Make all of them strings.") from None
+        why = str(error).rstrip(".")
+        raise Mistake(f"These labels are no classes: {why}. Make all of them strings.") from None
 
 
 @contextmanager

@@ -230,3 +230,45 @@ def test_a_setting_out_of_bounds_is_refused(folder, setting):
 def test_a_networks_setting_out_of_bounds_is_refused(setting):
     with pytest.raises(Mistake):
         recipe("elmo-tiny", [setting])
+
+
+def test_a_table_is_read_by_its_column(folder):
+    (folder / "table.csv").write_text("text,label\nThe crack.,one\nA high wall,two\n")
+    done = run(folder, "embed", "glove.txt", "table.csv", "--out", "v.npz")
+    assert done.returncode == 0, done.stderr
+    assert "text column 'text'" in done.stderr
+    assert json.loads(np.load(folder / "v.npz")["texts"].tobytes()) == ["The crack.", "A high wall"]
+    assert run(folder, "embed", "glove.txt", "table.csv", "--text", "label", "--out", "w.npz").returncode == 0
+    assert json.loads(np.load(folder / "w.npz")["texts"].tobytes()) == ["one", "two"]
+    assert "is no table" in run(folder, "embed", "glove.txt", "lines.txt", "--text", "label").stderr
+
+
+def test_recipes_that_go_on_from_a_model_want_one(folder):
+    done = run(folder, "pretrain", "bert-domain", "--corpus", "lines.txt", "--out", "made")
+    assert done.returncode == 2
+    assert "--init" in done.stderr
+    assert not (folder / "made").exists()
+
+
+def test_recipes_are_listed_with_what_they_are_for(folder):
+    from polyseme.pretrain import ABOUT, RECIPES
+
+    assert list(ABOUT) == list(RECIPES)
+    listed = run(folder, "pretrain", "--recipes").stdout
+    assert all(f"{name} " in listed for name in RECIPES)
+    assert "n_pieces         8000" in run(folder, "pretrain", "bert-tiny", "--recipes").stdout
+
+
+def test_inspect_says_in_a_line_where_a_model_comes_from(folder):
+    shown = run(folder, "inspect", "elmo-starter").stdout.splitlines()
+    made = next(line for line in shown if line.startswith("provenance"))
+    assert "polyseme pretrain (elmo, seed 1)" in made
+    assert "perplexity" in made
+    assert max(map(len, shown)) < 1000
+    assert "curve" in json.loads(run(folder, "inspect", "elmo-starter", "--json").stdout)["provenance"]
+
+
+def test_a_file_that_is_not_there_is_not_looked_for_on_the_hub(folder):
+    assert "hub" not in run(folder, "inspect", "glove.6B.50d.txt").stderr
+    assert "Did you mean 'elmo-starter'?" in run(folder, "inspect", "elmo").stderr
+    assert "hub:bert-base-uncased" in run(folder, "inspect", "bert-base-uncased").stderr

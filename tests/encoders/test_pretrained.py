@@ -60,7 +60,7 @@ def test_texts_may_be_a_generator_longer_than_a_window(tiny):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"layers": 3}, "has 1 layers"),
+        ({"layers": 3}, "has one layer"),
         ({"layers": "botom"}, "'botom' is not known"),
         ({"level": "sentence"}, "'sentence' is not known"),
         ({"level": "piece"}, "no pieces below the word"),
@@ -85,3 +85,8 @@ def test_embedding_leaves_the_encoder_in_the_mode_it_was_in(tiny):
     tiny.encoder.train()
     tiny.embed(["a"])
     assert tiny.encoder.training
+
+
+def test_it_is_shown_in_a_line(tiny):
+    assert len(repr(tiny)) < 100
+    assert "static" in repr(tiny)

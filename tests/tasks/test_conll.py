@@ -3,7 +3,7 @@ import re
 import pytest
 
 from polyseme.errors import BadData, Mistake
-from polyseme.tasks.conll import read_tagged
+from polyseme.tasks.conll import has_columns, read_tagged
 from polyseme.tasks.examples import TaggedWords
 
 NER = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\n\n\nPeter NNP I-NP I-PER\n# # O O\n"
@@ -136,3 +136,22 @@ def test_a_sentence_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("polyseme.tasks.conll._LONGEST", 3)
     with pytest.raises(BadData, match="line 4: 3 words without a blank line"):
         read_tagged(write(tmp_path, "a X\n" * 5))
+
+
+@pytest.mark.parametrize(
+    "text, columns",
+    [
+        ("EU B-ORG\nrejects O\n\nPeter B-PER\n", True),
+        ("-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n", True),
+        ("EU\nrejects\n", True),
+        ("EU\tB-ORG\nrejects\tO\n", True),
+        ("a b\n" * 8, True),
+        ("The film was good.\n", False),
+        ("The film was good.\nIt was a bad film.\n", False),
+        ("It was good.\nIt was bad.\n", False),
+        ("It was good.\n\nIt was very bad.\n", False),
+    ],
+)
+def test_columns_are_told_from_text(tmp_path, text, columns):
+    (tmp_path / "some.txt").write_text(text)
+    assert has_columns(tmp_path / "some.txt") == columns

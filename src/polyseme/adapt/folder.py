@@ -14,11 +14,12 @@ from polyseme.adapt.fit import make_top
 from polyseme.adapt.fitted import Fitted
 from polyseme.adapt.kinds import kind_of
 from polyseme.adapt.settings import Settings
-from polyseme.errors import BadFile, Mistake
+from polyseme.errors import BadFile, Mistake, did_you_mean
 from polyseme.files import new_folder, write_file
 from polyseme.formats import format_of, load
 from polyseme.formats import save as save_model
 from polyseme.formats.tensors import fill
+from polyseme.starters import starters
 
 TASK = "task.json"
 _VERSION = 1
@@ -81,8 +82,7 @@ def load_fitted(folder: str | Path) -> tuple[Fitted, str]:
 
 def _read(path: Path) -> TaskFile:
     if not (path / TASK).is_file():
-        what = "an encoder that has not been fitted" if _is_encoder(path) else "no fitted model"
-        raise BadFile(f"{path} is {what}: there is no {TASK} in it. Make one: polyseme fit TASK DATA --encoder {path}")
+        raise BadFile(_what_it_is(path))
     try:
         facts = TaskFile.model_validate_json((path / TASK).read_bytes())
     except ValidationError as error:
@@ -91,6 +91,20 @@ def _read(path: Path) -> TaskFile:
     if facts.format > _VERSION:
         raise BadFile(f"{path} was written by a newer polyseme (format {facts.format}; this one reads {_VERSION}).")
     return facts
+
+
+def _what_it_is(path: Path) -> str:
+    """What stands where a fitted model was wanted, and what to do."""
+    if (path / "comparison.json").is_file():
+        return f"{path} is a comparison, which keeps no models. Fit its best row: polyseme fit TASK DATA --encoder …"
+    if not path.exists() and str(path) not in starters():
+        names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        return f"There is no folder {path}.{did_you_mean(path.name, names)}"
+    if str(path) in starters() or _is_encoder(path):
+        return f"{path} is an encoder that has not been fitted. Fit it: polyseme fit TASK DATA --encoder {path}"
+    if (path / "run.json").is_file():
+        return f"{path} is a run that has no fitted model. Give the command that began it again to finish it."
+    return f"{path} is no fitted model: there is no {TASK} in it. Make one: polyseme fit TASK DATA --out {path}"
 
 
 def _is_encoder(path: Path) -> bool:

@@ -97,7 +97,9 @@ class FitRun:
     ) -> Fitted:  # fmt: skip
         if self.before is not None:
             pretrained = load(self.before(self.encoder, data.inputs, self.out, tell))
-        return fit(pretrained, self.task, self._limited(data, values.seed), values, valid, self.out, tell)
+        data = self._limited(data, values.seed)
+        tell(Report("Fitting", 0, 1, said=_shares(data, valid, values)))
+        return fit(pretrained, self.task, data, values, valid, self.out, tell)
 
     def _found_before(self) -> dict[str, Any]:
         """How long the fit took and how well it did; nothing where it was killed before that was written."""
@@ -137,6 +139,17 @@ class FitRun:
         claim(self.out, facts, learned=("fitted", "checkpoints", "domain"))
         paths = {"data": self.data, "encoder": self.encoder, "valid": self.valid, "test": self.test}
         write_file(self.out / _PATHS, json.dumps({name: str(path) for name, path in paths.items() if path}))
+
+
+def _shares(data: Data, valid: Data | None, values: Settings) -> str:
+    """What is learned from and what is held out."""
+    if valid is not None:
+        return f"{len(data):,} examples to learn from, {len(valid):,} others measure the epochs."
+    learned, held_out = data.parted(values.valid, values.seed)
+    if held_out is not None:
+        return f"{len(learned):,} examples to learn from, {len(held_out):,} held out to measure the epochs."
+    few = "too few to hold any out" if values.valid else "none held out"
+    return f"{len(data):,} examples to learn from, {few}: epochs are not measured. Measure with --test."
 
 
 def _data(found: Read) -> Data:

@@ -110,10 +110,12 @@ def settings(**values: object) -> Settings:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        wanted = Settings.model_fields[str(first["loc"][0])]
-        raise Mistake(
-            f"{first['loc'][0]}={first['input']!r} cannot be: {first['msg']} ({wanted.annotation})."
-        ) from None
+        name = str(first["loc"][0])
+        wanted = _WANTED.get(name) or first["msg"].removeprefix("Input ") + "."
+        raise Mistake(f"{name}={first['input']!r} cannot be: it {wanted}") from None
+
+
+_WANTED = {"layers": "should be 'top', 'mix', 'last4' or the number of a layer."}  # where there are several kinds
 
 
 def _rate(encoder: Encoder, tune: Tune) -> float:

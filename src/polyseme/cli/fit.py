@@ -58,15 +58,17 @@ def run(
                 stages.show(report.stage, report.done, report.total, report.note)
             if report.metrics:
                 shown = " · ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in report.metrics.items())
-                stages.say(f"{report.note}: held out {shown}")
+                stage = "" if report.stage == "Fitting" else f"{report.stage}, step {report.done:,.0f} · "
+                stages.say(f"{stage}{report.note}: held out {shown}")
 
         result = begin.run(tell)
     if as_json:
         print(json.dumps({"out": str(out), **result}))
         return
-    for name, scores in result.items():
-        if isinstance(scores, dict) and scores:
-            print(f"{name}: " + " · ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in scores.items()))
+    for name, facts in result.items():
+        if isinstance(facts, dict) and facts:
+            shown = {key: value for key, value in facts.items() if key != "score"}  # which is the first of the others
+            print(f"{name}: " + " · ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in shown.items()))
     print(out)
 
 

@@ -16,9 +16,41 @@ def run(
     if as_json:
         print(json.dumps(facts, ensure_ascii=False, default=str))
         return
-    for name, value in facts.items():
-        shown = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else value
-        print(f"{name:<12} {shown}")
+    for name, value in {**facts, "provenance": _made(facts["provenance"])}.items():
+        if value is not None:
+            print(f"{name:<12} {_shown(value)}")
+
+
+def _task(place: Path) -> dict[str, Any] | None:
+    """What stands on the encoder where it is a fitted model's."""
+    if not (place / "task.json").is_file():
+        return None
+    found = json.loads((place / "task.json").read_bytes())
+    settings = {name: found["settings"][name] for name in ("layers", "tune", "head", "pool")}
+    return {"task": found["task"], **found["kind"], **settings}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else str(value)
+
+
+def _made(facts: dict[str, Any]) -> str | None:
+    """Where a model comes from in a line; --json has all of it."""
+    from polyseme.cli.progress import clock
+
+    if "recipe" not in facts:
+        return _shown(facts) if facts else None
+    files = [Path(file["path"]).name for file in facts.get("corpus", {}).get("files", [])]
+    scores = {name: value for name, value in facts.get("metrics", {}).items() if name not in ("loss", "norm", "rate")}
+    parts = [f"polyseme pretrain ({facts['recipe'].get('family')}, seed {facts['recipe'].get('seed')})"]
+    parts += [f"text: {', '.join(files)}"] if files else []
+    parts += [f"{scores.pop('step'):,.0f} steps"] if "step" in scores else []
+    parts += [f"{name.replace('_', ' ')} {value:.4g}" for name, value in scores.items()]
+    if cost := facts.get("cost"):
+        parts.append(f"{clock(cost['seconds'])} of {cost['threads']} thread{'s' * (cost['threads'] > 1)}")
+    return " · ".join(parts)
 
 
 def _facts(path: Path) -> dict[str, Any]:
@@ -39,6 +71,7 @@ def _facts(path: Path) -> dict[str, Any]:
         "parameters": sum(parameter.numel() for parameter in encoder.parameters()),
         "blocks": len(encoder.blocks()),
         "lm": pretrained.lm is not None,
+        "fitted": _task(place),
         "words": len(getattr(pretrained.tokenizer, "words", ())) or None,
         "config": encoder.config.model_dump(),
         "files": whole,

@@ -53,12 +53,13 @@ class Live:
         for line in asked.said:
             self.say(line)
         done = f", {len(self._lines)} of them done before" if self._lines else ""
-        self.say(f"{len(asked.plan.cells)} fits{done}, the results in {asked.folder}")
+        n_fits = len(asked.plan.cells)
+        self.say(f"{n_fits} fit{'s' * (n_fits > 1)}{done}, the results in {asked.folder}")
         self._last = time.monotonic()
 
     def tell(self, report: Report) -> None:
-        """What a fit has to tell; of many it is too much to keep, but for what went wrong."""
-        if report.said and report.stage != "Encoding":
+        """What a fit has to tell; of many it is too much to keep, and that it began again stands with its result."""
+        if report.said and report.stage not in ("Encoding", "Fitting"):
             self.say(report.said)
         self._now = f"{report.stage} {100 * report.done / max(report.total, 1e-9):.0f} % {report.note}"
         self._draw()
@@ -72,6 +73,7 @@ class Live:
         self._seconds[cell.id], self._last = now - self._last, now
         if self._shown is None or "error" in line:
             result = line.get("error") or f"{self._asked.measure.name} {line['scores'][self._asked.measure.name]:.4f}"
+            result += _began_again(line)
             place = f"{before + 1}/{len(self._asked.plan.cells)}"
             self.say(f"{place} · {cell.way} · {cell.n_labels:,} labels · seed {cell.seed}: {result} · {self._left()}")
         self._draw()
@@ -109,6 +111,11 @@ class Live:
             table.add_row(f"{n_labels:,}", Text(str(way)), f"{fmean(scores):.4f}{spread}", str(len(scores)))
         done = f"{len(self._lines)}/{len(self._asked.plan.cells)} fits · {self._left()} · {self._now}"
         self._shown.update(Group(table, Text(done, style="dim", no_wrap=True, overflow="ellipsis")))
+
+
+def _began_again(line: Line) -> str:
+    n = len(line.get("said", ()))
+    return f" · begun again {n} time{'s' * (n > 1)}, as it said one class of everything" if n else ""
 
 
 def _expected(known: dict[Any, dict[int, list[float]]], way: Any, n_labels: int) -> float:

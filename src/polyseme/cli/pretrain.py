@@ -1,6 +1,7 @@
 """polyseme pretrain: raw text to an encoder."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,11 @@ def run(
     split: bool = typer.Option(False, "--split", help="The text is words with spaces between them already."),
     field: str = typer.Option("text", "--field", help="Where jsonl and parquet hold the text."),
     errors: str = typer.Option("strict", "--errors", help="replace reads bytes that are no UTF-8 as U+FFFD."),
-    recipes: bool = typer.Option(False, "--recipes", help="List the recipes with their settings."),
+    recipes: bool = typer.Option(False, "--recipes", help="List the recipes; with RECIPE, its settings."),
 ) -> None:
     """Make an encoder from raw text. Killed at any moment, the same command goes on where it was."""
-    from polyseme.pretrain import RECIPES
-
     if recipes:
-        for name, one in RECIPES.items():
-            print(name)
-            for setting, value in one.model_dump().items():
-                print(f"  {setting:<14} {json.dumps(value)}")
+        _list(recipe, changes)
         return
     wanted = {"RECIPE": recipe, "--corpus": corpus, "--out": out}
     if absent := [name for name, given in wanted.items() if not given]:
@@ -39,9 +35,23 @@ def run(
             f"{', '.join(absent)} is missing: polyseme pretrain RECIPE --corpus FILE … --out FOLDER"
         )
     assert recipe is not None and out is not None  # noqa: PT018
+    if recipe.endswith("-domain") and init is None:
+        raise typer.BadParameter(f"{recipe} goes on from a model. Name it with --init, or take another recipe.")
     changes = [*changes, *([f"seed={seed}"] if seed is not None else [])]
     reading = {"split": split, "field": field, "errors": errors}
     _pretrain(recipe, changes, out, corpus=corpus, valid=valid, init=init, **reading)
+
+
+def _list(name: str | None, changes: list[str]) -> None:
+    from polyseme.pretrain import ABOUT, recipe
+
+    if name is None:
+        for one, what in ABOUT.items():
+            print(f"{one:<16} {what}")
+        print("\nSettings of one: polyseme pretrain NAME --recipes", file=sys.stderr)
+        return
+    for setting, value in recipe(name, changes).model_dump().items():
+        print(f"{setting:<16} {json.dumps(value)}")
 
 
 def _pretrain(name: str, changes: list[str], out: Path, **options: Any) -> None:

@@ -15,7 +15,7 @@ from polyseme.comparison.plan import Plan
 from polyseme.comparison.results import Results
 from polyseme.comparison.subsets import Parts
 from polyseme.comparison.table import Row
-from polyseme.comparison.text import count, name, p, size
+from polyseme.comparison.text import count, name, p, size, trouble
 
 _SURE = 0.05  # the p from which a difference counts as one
 
@@ -100,8 +100,8 @@ def _row(row: Row, low: float, high: float) -> str:
     width = f"{100 * (row.high - row.low) / (high - low):.1f}%"
     bar = f"<span class='range' aria-hidden='true'><i style='left:{at(row.low)};width:{width}'></i>"
     bar += f"<b style='left:{at(row.score)}'></b></span>"
-    failed = f" <span class='bad'>{row.n_failed} failed</span>" if row.n_failed else ""
-    first = f"<th scope='row'><span class='rank'>{row.rank}</span>{escape(name(row.way))}{failed}</th>"
+    wrong = f" <span class='bad'>{escape(trouble(row))}</span>" if trouble(row) else ""
+    first = f"<th scope='row'><span class='rank'>{row.rank}</span>{escape(name(row.way))}{wrong}</th>"
     cells = [
         escape(str(row.way.layers)), escape(row.way.tune), f"<strong>{row.score:.3f}</strong>",
         f"{bar}<span class='ends'>{row.low:.3f} – {row.high:.3f}</span>", _against(row.p_best, row.rank == 1, "best"),

@@ -36,6 +36,7 @@ class Row:
     peak_bytes: int | None
     words_per_second: float | None
     n_failed: int = 0
+    n_one_answer: int = 0  # seeds whose model says the same of everything
 
     def facts(self) -> dict[str, Any]:
         """For JSON."""
@@ -81,6 +82,7 @@ class _Group:
     lines: list[Line]
     of_way: list[Line]  # with any number of labels: what is measured once for all of them
     n_failed: int
+    n_one_answer: int
     points: Numbers  # (seeds,)
     resampled: Numbers  # (seeds, resamples)
 
@@ -121,14 +123,24 @@ def _groups(plan: Plan, results: Results, measure: Measure, test: Data, n_labels
     if not waiting:
         return []
     models = [line for _, lines, _ in waiting for line in lines]
-    sums = np.stack([measure.sums(test, results.answers(line["id"])["labels"]) for line in models], 1)
+    answers = {line["id"]: results.answers(line["id"])["labels"] for line in models}
+    sums = np.stack([measure.sums(test, answers[line["id"]]) for line in models], 1)
     points, resampled = measure.combine(sums.sum(0)), resample(sums, measure.combine, enough(len(waiting)))
     found, first = [], 0
     for way, lines, n_failed in waiting:
         part = slice(first, first + len(lines))
-        found.append(_Group(way, lines, _of_way(plan, results, way), n_failed, points[part], resampled[part]))
+        n_one = sum(_is_one(answers[line["id"]]) for line in lines)
+        found.append(_Group(way, lines, _of_way(plan, results, way), n_failed, n_one, points[part], resampled[part]))
         first += len(lines)
     return found
+
+
+def _is_one(answers: Sequence[Any]) -> bool:
+    """Whether one class, or one tag, is said of everything."""
+    if not all(isinstance(answer, str | list) for answer in answers):
+        return False  # numbers and spans may well be alike
+    parts = [answer if isinstance(answer, list) else [answer] for answer in answers]
+    return len({label for part in parts for label in part if isinstance(label, str)}) == 1
 
 
 def _of_way(plan: Plan, results: Results, way: Way) -> list[Line]:
@@ -170,7 +182,7 @@ def _row(group: _Group, measure: Measure, n_labels: int) -> Row:
         encoding_seconds=_over(max, [cost["encoding_seconds"] for cost in of_way]),
         peak_bytes=_over(max, [cost["peak_bytes"] for cost in costs]),
         words_per_second=_over(median, [cost["words_per_second"] for cost in (of_way if frozen else costs)]),
-        n_failed=group.n_failed,
+        n_failed=group.n_failed, n_one_answer=group.n_one_answer,
     )  # fmt: skip
 
 

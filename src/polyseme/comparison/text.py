@@ -29,15 +29,22 @@ def text_table(rows: Sequence[Row], score: str) -> str:
 def row_cells(row: Row) -> list[str]:
     """One row as people read it, in the order of HEADINGS."""
     return [
-        f"{row.n_labels:,}", str(row.rank), name(row.way) + failed(row), str(row.way.layers), row.way.tune,
+        f"{row.n_labels:,}", str(row.rank), _encoder(row), str(row.way.layers), row.way.tune,
         f"{row.score:.4f}",
         f"{row.low:.3f}–{row.high:.3f}", "best" if row.rank == 1 else p(row.p_best), p(row.p_static),
         count(row.parameters), seconds(row), size(row.peak_bytes), count(row.words_per_second),
     ]  # fmt: skip
 
 
-def failed(row: Row) -> str:
-    return f" ({row.n_failed} failed)" if row.n_failed else ""
+def _encoder(row: Row) -> str:
+    return name(row.way) + (f" ({trouble(row)})" if trouble(row) else "")
+
+
+def trouble(row: Row) -> str:
+    """What there is to know beside the score."""
+    parts = [f"{row.n_failed} failed"] if row.n_failed else []
+    parts += [f"one class of everything in {row.n_one_answer} of {len(row.by_seed)}"] if row.n_one_answer else []
+    return ", ".join(parts)
 
 
 def name(way: Way) -> str:

@@ -46,6 +46,12 @@ class Pretrained:
     provenance: dict[str, Any] = field(default_factory=dict)
     lm: nn.Module | None = None  # the output layer it was pretrained with; many files leave it out
 
+    def __repr__(self) -> str:
+        """A line: a vocabulary or a config would fill pages."""
+        n_parameters = sum(parameter.numel() for parameter in self.encoder.parameters())
+        widths = ", ".join(map(str, self.encoder.widths))
+        return f"<Pretrained {self.encoder.family}: layers of {widths}; {n_parameters:,} parameters>"
+
     def embed(
         self,
         texts: Iterable[str | Sequence[str]],

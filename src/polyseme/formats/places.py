@@ -6,6 +6,8 @@ from polyseme.errors import BadFile, did_you_mean
 from polyseme.formats import hub
 from polyseme.starters import starters
 
+_FILES = (".txt", ".bin", ".vec", ".gz", ".pth", ".hdf5", ".json", ".zip")  # what no model of the hub is called
+
 
 def model_path(name: str | Path) -> Path:
     """A path stands for itself, a run's folder or a fitted model for the encoder in it; then names are looked up."""
@@ -40,9 +42,13 @@ def _hint(path: Path, name: str) -> str:
     near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     if meant := did_you_mean(path.name, [*starters(), *near]):
         return meant
+    if boxed := [one for one in starters() if one.startswith(f"{name.lower()}-")]:
+        return f" Did you mean {boxed[0]!r}?"
     return f" For the model of that name on the Hugging Face hub: {hub.PREFIX}{name}" if _is_hub_name(path) else ""
 
 
 def _is_hub_name(path: Path) -> bool:
     """Such as bert-base-uncased or google-bert/bert-base-uncased; the folder of a path that exists is no account."""
+    if path.suffix.lower() in _FILES:
+        return False
     return len(path.parts) == 1 or (len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists())

@@ -24,11 +24,17 @@ def layer_numbers(which: Layers, n_layers: int) -> tuple[int, ...]:
             return (which % n_layers,)
         case "last4" | int():
             raise Mistake(
-                f"layers={which!r} was asked for; this encoder has {n_layers} layers, 0 (context-free) to "
-                f"{n_layers - 1} (top). Use 'top', 'mix', the number of one, or with four or more 'last4'."
+                f"layers={which!r} was asked for; this encoder has {_counted(n_layers)}. Use 'top', 'mix', the number "
+                "of one, or with four or more 'last4'."
             )
         case _:
             raise Mistake(f"layers={which!r} is not known. Use 'top', 'mix', 'last4', 'all' or the number of a layer.")
+
+
+def _counted(n_layers: int) -> str:
+    if n_layers == 1:
+        return "one layer, 0 (context-free)"
+    return f"{n_layers} layers, 0 (context-free) to {n_layers - 1} (top)"
 
 
 def choose(layers: tuple[Tensor, ...], which: Layers) -> Tensor:

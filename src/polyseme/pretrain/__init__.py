@@ -1,6 +1,6 @@
 """Pretraining: from raw text to a Pretrained."""
 
 from polyseme.pretrain.begin import pretrain
-from polyseme.pretrain.recipes import RECIPES, recipe
+from polyseme.pretrain.recipes import ABOUT, RECIPES, recipe
 
-__all__ = ["RECIPES", "pretrain", "recipe"]
+__all__ = ["ABOUT", "RECIPES", "pretrain", "recipe"]

@@ -21,6 +21,7 @@ from polyseme.pretrain.corpus import read, recorded, refuse_changed, refuse_shar
 from polyseme.pretrain.job import Job
 from polyseme.pretrain.recipes import NeuralRecipe, Recipe, StaticRecipe
 from polyseme.pretrain.run import Objective, run
+from polyseme.text.bags import BagTokenizer
 from polyseme.train.claim import refuse_strangers
 from polyseme.train.report import Report
 
@@ -106,6 +107,9 @@ def _finished(out: Path) -> Path:
 def _static(job: Job, recipe: StaticRecipe) -> None:
     text, began = read(job, job.corpus, "corpus"), time.monotonic()
     made = static.train(text, recipe, job.folder, lambda done, total: job.tell(Report("Training", done, total)))
+    assert isinstance(made.tokenizer, BagTokenizer)
+    said = f"{len(made.tokenizer.words):,} of the text's {len(text.types):,} different words have a vector"
+    job.tell(Report("Training", 1, 1, said=f"{said} (min_count={recipe.min_count}, max_words={recipe.max_words:,})"))
     facts = {
         "polyseme": version("polyseme"),
         "recipe": recipe.model_dump(),

@@ -234,6 +234,30 @@ RECIPES: dict[str, Recipe] = {
 }  # fmt: skip
 
 
+ABOUT = {  # the same names, for people
+    "static": "skip-gram, 100 wide, 5 negatives",
+    "static-subwords": "the same with fastText's n-grams, so that unseen words have vectors",
+    "static-starter": "the static vectors in the box",
+    "elmo-tiny": "a biLM 512/128, 10,000 words: a quarter of an hour of one core for a million words",
+    "elmo-starter": "the ELMo in the box: 768/128, 20,000 words",
+    "elmo-domain": "for --init: an ELMo of any size goes on with a task's own text",
+    "elmo-small": "the released small size, 1024/128, with the paper's settings",
+    "elmo-medium": "the released medium size, 2048/256",
+    "elmo-original": "the released size of the paper, 4096/512",
+    "ulmfit-tiny": "an AWD-LSTM of two layers, 200/400, 15,000 words",
+    "ulmfit-starter": "the AWD-LSTMs in the box, forward and backward: two layers, 200/512, 20,000 words",
+    "ulmfit-domain": "for --init: ULMFiT's stage 2, an AWD-LSTM of any size goes on with a task's own text",
+    "ulmfit-small": "three layers, 256/512, 30,000 words: for some ten million words of text",
+    "ulmfit-paper": "the paper's: three layers, 400/1150, 60,000 words",
+    "bert-tiny": "2 layers of 128, 8,000 pieces: learns within ten minutes",
+    "bert-starter": "the BERT in the box: 4 layers of 256, 14,000 pieces",
+    "bert-domain": "for --init: a BERT of any size goes on with a task's own text",
+    "bert-mini": "4 layers of 256, 16,000 pieces",
+    "bert-small": "4 layers of 512, 30,522 pieces",
+    "bert-base": "12 layers of 768 with the paper's settings: a million steps of 131,072 positions",
+}
+
+
 def recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
     """The recipe of this name with changes such as "epochs=3" or "encoder.dropout=0.2"."""
     if name not in RECIPES:

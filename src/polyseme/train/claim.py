@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +13,7 @@ from polyseme.errors import BadFile, Mistake
 from polyseme.files import json_object, write_file
 
 RUN = "run.json"
+_HASH = re.compile(r"[0-9a-f]{64,}")
 
 
 def refuse_strangers(out: Path, mark: str = RUN, what: str = "run") -> None:
@@ -79,5 +81,20 @@ def _differences(begun: dict[str, Any], now: dict[str, Any], place: str = "") ->
         if isinstance(one, dict) and isinstance(other, dict):
             found += _differences(one, other, f"{at}.")
         elif one != other:
-            found.append(f"{at} was {json.dumps(one)}, is {json.dumps(other)}")
+            found.append(f"{at} was {_said(one)}, is {_said(other)}")
     return found
+
+
+def _said(value: Any) -> str:
+    """A value as people know it: what is a hash is another content, whatever its digits are.
+
+    >>> _said(None), _said([None, "body"]), _said(0.1), _said("c0ffee" * 11)
+    ('not chosen', '[not chosen, "body"]', '0.1', 'c0ffeec0ffee…')
+    """
+    if value is None:
+        return "not chosen"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_said, value))}]"
+    if isinstance(value, str) and _HASH.fullmatch(value):
+        return f"{value[:12]}…"
+    return json.dumps(value)
