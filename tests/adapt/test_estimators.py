@@ -159,7 +159,8 @@ def test_progress_is_told(encoder):
 
 
 @pytest.mark.parametrize("progress", [True, 1])
-def test_a_bar_ends_with_the_fit_and_what_is_said_is_shown(progress, encoder, capsys):
+def test_a_bar_ends_with_the_fit_and_what_is_said_is_shown(progress, encoder, capsys, monkeypatch):
+    monkeypatch.setattr("polyseme.adapt.store._WORTH_SAYING", 0)
     TextClassifier(encoder, epochs=1, progress=progress).fit(reviews().inputs, reviews().labels)
     assert "will be kept in" in capsys.readouterr().out
     with Progress():  # two at once are an error

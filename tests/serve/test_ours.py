@@ -27,6 +27,21 @@ def test_words_come_with_the_vectors_of_embed(app, service, name, layers):
     assert answer.json[0]["spans"][1] == [4, 9]
 
 
+def test_one_text_stands_for_a_list_of_it(app):
+    for path, one in {
+        "/words": {"inputs": TEXTS[0]},
+        "/fill": {"inputs": "the [MASK] in the wall", "model": "bert"},
+        "/score": {"inputs": TEXTS[0], "model": "bert"},
+        "/tag": {"inputs": TEXTS[0], "model": "tag"},
+        "/classify": {"inputs": TEXTS[0], "model": "classify"},
+        "/answer": {"inputs": {"question": "where ?", "context": TEXTS[0]}, "model": "span"},
+    }.items():
+        alone = ask(app, path, one)
+        assert alone.status == 200, (path, alone.json)
+        assert alone.json == ask(app, path, {**one, "inputs": [one["inputs"]]}).json
+        assert len(alone.json) == 1
+
+
 def test_a_direction_of_elmo_can_be_asked_for(app, service):
     model = service.models.named("elmo").pretrained
     answer = ask(app, "/words", {"inputs": TEXTS, "directions": "forward", "model": "elmo"})

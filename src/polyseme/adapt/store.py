@@ -20,6 +20,7 @@ from polyseme.files import new_folder, write_file
 
 GIGABYTE = 1_000_000_000
 _META = "meta.json"
+_WORTH_SAYING = 10_000_000  # bytes
 _JUST_NOW = 60.0  # seconds
 
 
@@ -54,7 +55,8 @@ class Store:
             return found
         self._make_room(shape.n_bytes)
         shutil.rmtree(place, ignore_errors=True)  # it is damaged, if it is there
-        tell(f"{_size(shape.n_bytes)} of the encoder's layers will be kept in {place}")
+        if shape.n_bytes >= _WORTH_SAYING:
+            tell(f"{_size(shape.n_bytes)} of the encoder's layers will be kept in {self.folder}")
         with ExitStack() as until_moved, new_folder(place, force=True) as temporary:
             until_moved.enter_context(_held(temporary))
             made: list[NDArray[Any]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ LISTS = ("--model", "-m", "--layers")
 
 KINDS = {
     "wic": "does a word mean the same in two sentences? DATA: WiC; --test",
-    "wsd": "senses by the nearest neighbour. DATA: SemCor as jsonl; --test; --inventory",
-    "probe": "linear probes, control tasks. DATA: CoNLL, CoNLL-U; --test; --label",
+    "wsd": "senses by the nearest neighbour. DATA: word, sense, text; --test",
+    "probe": "linear probes. DATA: CoNLL, CoNLL-U; --test; --label",
     "isotropy": "mean cosines of words, random and their own. DATA: text",
     "cka": "how alike the layers of two models are. DATA: text; --layers",
     "pairs": "minimal pairs, by language models. DATA: BLiMP's folder or files",
@@ -21,11 +22,26 @@ KINDS = {
     "neighbours": "words nearest to --word in --sentence. DATA: text; --layer",
 }
 
+COLUMNS = {  # what their names do not tell
+    "seen": "the share that is right of words whose lemma DATA has",
+    "threshold": "the cosine from which on a word counts as the same, chosen on DATA",
+    "learned": "the accuracy on DATA, where the threshold was chosen",
+    "control": "the accuracy where each word has a tag drawn at random: what the probe learns by heart",
+    "selectivity": "accuracy less control",
+    "random": "the cosine of words drawn at random",
+    "self_adjusted": "self similarity less random",
+    "intra_sentence": "the cosine of a word with the mean of its sentence",
+    "intra_adjusted": "intra sentence less random",
+    "covered": "the share of pairs both of whose words have a vector",
+}
+
 
 def run(
     kind: str = typer.Argument(help="What to measure: a kind from the list above."),
     data: list[Path] = typer.Argument(help="What to measure on, as the kind says; several files where it can be."),
-    model: list[Path] = typer.Option(..., "--model", "-m", help="Models of any known format, or fitted models."),
+    model: list[Path] = typer.Option(
+        [], "--model", "-m", help="Models of any known format, or fitted models; else those in the box."
+    ),
     test: Path | None = typer.Option(None, help="wic, wsd, probe: what is measured on; DATA is learned from."),
     inventory: Path | None = typer.Option(None, help="wsd: the senses of lemmas, the most frequent first."),
     label: str | None = typer.Option(None, help="probe: the column of the tags, such as xpos or chunk."),
@@ -43,7 +59,7 @@ def run(
     force: bool = typer.Option(False, "--force", help="Overwrite what is there."),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON line a row."),
 ) -> None:
-    """Measure what the layers of encoders know, side by side, with intervals of 95 %."""
+    """Measure what the layers of encoders know, side by side, with intervals (95 %)."""
     from polyseme.cli import lens_kinds, named
     from polyseme.cli.progress import Stages
     from polyseme.lens import pictures
@@ -51,10 +67,11 @@ def run(
     asked = lens_kinds.Asked(
         data, test, inventory, label, word, sentence, layer, layers, limit, lower, within_word, n, seed, field
     )
-    measure = lens_kinds.chosen(kind, asked, len(model))
+    models = model or lens_kinds.boxed(kind)
+    measure = lens_kinds.chosen(kind, asked, len(models))
     pictures.check_place(out, force)
     with Stages() as stages:
-        result = measure(asked, named.each(model), stages)
+        result = measure(asked, named.each(models), stages)
         for line in result.said:
             stages.say(line)
     if out:
@@ -65,6 +82,9 @@ def run(
             print(json.dumps(row, ensure_ascii=False))
         return
     print(table(rows))
+    for name, what in COLUMNS.items():
+        if rows and name in rows[0]:
+            print(f"{name.replace('_', ' ')}: {what}", file=sys.stderr)
     if out:
         print(out)
 

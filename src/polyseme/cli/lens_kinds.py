@@ -62,6 +62,13 @@ class Result:
     said: list[str] = field(default_factory=list)
 
 
+def boxed(kind: str) -> list[Path]:
+    """The encoders in the box, as many as the kind can have; language models where it asks how likely a text is."""
+    from polyseme.starters import starters
+
+    return [Path(name) for name in starters() if kind != "pairs" or name != "static-starter"]
+
+
 def chosen(kind: str, asked: Asked, n_models: int) -> Callable[[Asked, Models, Stages], Result]:
     """What measures this kind; options that it has no use for are misuse."""
     if kind not in KINDS:
@@ -75,7 +82,7 @@ def chosen(kind: str, asked: Asked, n_models: int) -> Callable[[Asked, Models, S
         if not given and name in wanted:
             raise typer.BadParameter(f"{kind} wants {option}: {KINDS[kind]}")
     if kind == "cka" and n_models != 2:
-        raise typer.BadParameter(f"cka compares two models; {n_models} given")
+        raise typer.BadParameter("cka compares two models. Name them with --model.")
     return measure
 
 
@@ -97,7 +104,10 @@ def _wsd(asked: Asked, models: Models, stages: Stages) -> Result:
     train, test = asked.some(read_senses(_one(asked)).examples), read_senses(asked.test).examples
     inventory = read_inventory(asked.inventory) if asked.inventory else None
     rows = [_named(name, row) for name, model in models for row in wsd(model, train, test, inventory, stages.of(name))]
-    said = [] if inventory else ["Without --inventory, words whose lemma is new get no answer"]
+    known = {sense.lemma for one in train for sense in one.senses}
+    n_new = sum(sense.lemma not in known for one in test for sense in one.senses)
+    said = [f"{n_new:,} words whose lemma is new get no answer; --inventory has their first sense"] if n_new else []
+    said = [] if inventory else said
     return Result(rows, lambda: pictures.curves(rows, "f1", "Senses by the nearest neighbour"), said)
 
 

@@ -46,7 +46,8 @@ def _print(one: Any, string: str | None, as_json: bool) -> None:
         facts = {"text": string, "perplexity": one.perplexity(), **ways, "bits_per_byte": one.bits_per_byte()}
         print(json.dumps({**facts, "predicted": one.n_predicted, "unknown": one.n_unknown}, ensure_ascii=False))
         return
-    shown = " · ".join(f"{way} {value:,.1f}" for way, value in ways.items())
+    what = "pseudo-perplexity" if list(ways) == ["pseudo"] else "perplexity"
+    each = f" ({' · '.join(f'{way} {value:,.1f}' for way, value in ways.items())})" if len(ways) > 1 else ""
     unknown = f" · {one.n_unknown} unknown, all counted as one word" if one.n_unknown else ""
     name = string if string is not None else "\nall"
-    print(f"{name}\n  perplexity {one.perplexity():,.1f} ({shown}) · {one.bits_per_byte():.3f} bits a byte{unknown}")
+    print(f"{name}\n  {what} {one.perplexity():,.1f}{each} · {one.bits_per_byte():.3f} bits a byte{unknown}")

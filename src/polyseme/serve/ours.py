@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import BaseModel, BeforeValidator, Field, StrictInt
 from pydantic_core import to_json
 
 from polyseme.adapt.inputs import Inputs
@@ -26,7 +26,23 @@ from polyseme.text.words import to_text
 from polyseme.types import Text
 
 WordList = Annotated[list[str], Field(fail_fast=True)]
-SplitOrNot = Annotated[list[str | WordList], Field(min_length=1, fail_fast=True)]  # texts, or the lists of their words
+
+
+def _several(value: Any) -> Any:
+    """One text or question stands for a list of it."""
+    return [value] if isinstance(value, str | dict) else value
+
+
+def _or_one(either: Any) -> BeforeValidator:
+    """For a list that may be one of its members; the union of both, which is what the schema says, cannot fail fast."""
+    return BeforeValidator(_several, json_schema_input_type=either)
+
+
+_SOME, _ANY = Field(min_length=1, fail_fast=True), Field(min_length=1)
+Texts = Annotated[list[str], _SOME, _or_one(str | Annotated[list[str], _ANY])]
+SplitOrNot = Annotated[  # texts, or the lists of their words
+    list[str | WordList], _SOME, _or_one(str | Annotated[list[str | list[str]], _ANY])
+]
 Which = Literal["top", "mix", "last4", "all"] | StrictInt
 
 _VALUES_A_WORD = 4  # the word, where it begins and ends, and its tag
@@ -52,7 +68,7 @@ class WordsOf(BaseModel):
 class FillRequest(BaseModel):
     """Texts with [MASK] in them."""
 
-    inputs: Annotated[list[str], Field(min_length=1, fail_fast=True)]
+    inputs: Texts
     n: Annotated[int, Field(ge=1, le=1000)] = 10
     model: str | None = None
 
@@ -100,7 +116,7 @@ class TagsOf(BaseModel):
 class ClassifyRequest(BaseModel):
     """Texts, or pairs of texts, to classes or numbers."""
 
-    inputs: Annotated[list[str | tuple[str, str]], Field(min_length=1, fail_fast=True)]
+    inputs: Annotated[list[str | tuple[str, str]], _SOME, _or_one(str | Annotated[list[str | tuple[str, str]], _ANY])]
     model: str | None = None
 
 
@@ -121,7 +137,7 @@ class Question(BaseModel):
 class AnswerRequest(BaseModel):
     """Questions to be answered from texts."""
 
-    inputs: Annotated[list[Question], Field(min_length=1, fail_fast=True)]
+    inputs: Annotated[list[Question], _SOME, _or_one(Question | Annotated[list[Question], _ANY])]
     model: str | None = None
 
 
