@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -5,6 +6,7 @@ import torch
 
 from polyseme.encoders.awd_pair import pair
 from polyseme.errors import Mistake
+from polyseme.formats import load
 from polyseme.lens.fill import fill
 from polyseme.text.characters import MARKERS
 from polyseme.text.marks import FAKE, SPECIAL
@@ -101,13 +103,19 @@ def test_of_several_masks_the_others_are_unknown_words(awd_lstm):
     assert_same(second.ways["forward"], by_hand(awd_lstm(), ["xxbos", "the", "xxunk", "was"]))
 
 
-def test_a_pair_multiplies_what_its_directions_say(awd_lstm):
+def shares(words, vocabulary):
+    """Zipf's law: log((rank + 2) / (rank + 1)), but for a factor."""
+    return [math.log1p(1 / (vocabulary.index(word) + 1)) for word in words]
+
+
+def test_a_pair_multiplies_what_its_directions_say_and_counts_frequency_once(awd_lstm):
     (filling,) = fill(pair(awd_lstm(), awd_lstm(reverse=True)), "the film was [MASK] great .", n=100)
     assert list(filling.ways) == ["forward", "backward", "both"]
     words = [word for word, _ in filling.ways["both"]]
     assert sorted(words) == [".", "film", "great", "not", "the", "was"]
     forward, backward = dict(filling.ways["forward"]), dict(filling.ways["backward"])
-    products = [forward[word] * backward[word] for word in words]
+    often = shares(words, awd_lstm().tokenizer.words)
+    products = [forward[word] * backward[word] / share for word, share in zip(words, often, strict=True)]
     scale = filling.ways["both"][0][1] / products[0]
     assert [chance for _, chance in filling.ways["both"]] == pytest.approx([scale * p for p in products], rel=1e-4)
 
@@ -131,7 +139,16 @@ def test_an_elmo_fills_from_before_and_behind_and_sees_no_mask(elmo):
     assert dict(second.ways["backward"]) == pytest.approx(
         {word: float(back[5, number]) for number, word in enumerate(words) if word not in MARKERS}, abs=1e-6
     )
+    both = [word for word, _ in first.ways["both"]]
     products = [
-        dict(first.ways["forward"])[word] * dict(first.ways["backward"])[word] for word, _ in first.ways["both"]
+        dict(first.ways["forward"])[word] * dict(first.ways["backward"])[word] / share
+        for word, share in zip(both, shares(both, list(words)), strict=True)
     ]
     assert products == sorted(products, reverse=True)
+
+
+def test_what_both_directions_say_is_no_frequent_word():
+    (filling,) = fill(load("elmo-starter"), "The film was very [MASK], and I liked it a lot.", n=3)
+    assert {"good", "well", "entertaining"} & {word for word, _ in filling.ways["both"]}
+    (filling,) = fill(load("elmo-starter"), "She opened the [MASK] and looked out of the window.", n=3)
+    assert "door" in [word for word, _ in filling.ways["both"]]

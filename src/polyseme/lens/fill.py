@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import groupby
@@ -140,12 +141,22 @@ def _sequence(ids: Tensor, words: Tensor | None = None) -> Batch:
 def _fillings(
     ways: dict[str, Tensor], name: Callable[[int], str], n: int, hidden: Collection[int] = ()
 ) -> list[Filling]:
-    """From (masks, vocabulary) logarithms by each way of reading; two ways are also multiplied to one."""
+    """From (masks, vocabulary) logarithms by each way of reading; two ways are also made one.
+
+    Both know how frequent a word is, which must count once: p(word | left, right) is as p(word | left) p(word | right)
+    / p(word), where left and right tell of each other by the word alone (Bayes). Multiplied alone they say "the".
+    """
     if len(ways) == 2:
         one, other = ways.values()
-        ways = ways | {"both": (one + other).log_softmax(1)}
+        ways = ways | {"both": (one + other - _log_shares(one.shape[1])).log_softmax(1)}
     n_masks = len(next(iter(ways.values())))
     return [Filling({way: _best(logs[mask], name, n, hidden) for way, logs in ways.items()}) for mask in range(n_masks)]
+
+
+def _log_shares(n_words: int) -> Tensor:
+    """(words,) how frequent words are whose vocabulary has the most frequent first, by Zipf's law."""
+    ranks = torch.arange(n_words)
+    return ((ranks + 2).log() - (ranks + 1).log()).log() - math.log(math.log(n_words + 1))
 
 
 def _best(logs: Tensor, name: Callable[[int], str], n: int, hidden: Collection[int]) -> list[tuple[str, float]]:
