@@ -27,7 +27,7 @@ ROWS = {
     "rte-full": f"pair rte/train.tsv --test rte/dev.tsv {FULL} --epochs 4",
     "stsb-full": f"regress stsb/train.tsv --test stsb/dev.tsv {FULL} --epochs 4",
     "conll2003-full": "tag conll2003/train.txt --valid conll2003/dev.txt --test conll2003/test.txt "
-    f"{FULL} --crf --epochs 8 --set rate=2e-4 batch_size=16",
+    f"{FULL} --layers mix --head bilstm --crf --epochs 5 --set rate=1e-4 batch_size=16 average=0.33",
     "conll2003-mix": "tag conll2003/train.txt --valid conll2003/dev.txt --test conll2003/test.txt "
     f"{MIX} --head bilstm --crf --epochs 5",
     "conll2000-full": f"tag conll2000/train.txt --test conll2000/test.txt {FULL} --epochs 4 "
