@@ -52,14 +52,14 @@ def test_killed_between_the_stages_it_goes_on_and_ends_with_the_same_weights(sav
 
     def die_at(stage):
         def tell(report):
-            if report.stage == stage:
+            if report.stage == stage and report.done:
                 raise Killed
 
         return tell
 
     encoder = saved("awd")
     runs = [FitRun("classify", table, encoder, tmp_path / name, SETTINGS, before=Domain(1)) for name in ("a", "b")]
-    for stage in ("Pretraining", "Fitting"):
+    for stage in ("The task's own text: pretraining", "Fitting"):
         with pytest.raises(Killed):
             runs[0].run(die_at(stage))
     for run in runs:
@@ -99,5 +99,5 @@ def test_static_vectors_are_refused(saved, table, tmp_path):
 def test_a_folder_begun_without_reading_the_text_is_not_gone_on_with(saved, table, tmp_path):
     encoder = saved("awd")
     FitRun("classify", table, encoder, tmp_path / "run", SETTINGS).run(lambda report: None)
-    with pytest.raises(Mistake, match="before was null"):
+    with pytest.raises(Mistake, match="before was not chosen"):
         FitRun("classify", table, encoder, tmp_path / "run", SETTINGS, before=Domain(1)).run(lambda report: None)
