@@ -20,6 +20,7 @@ from polyseme.formats import format_of, load
 from polyseme.formats import save as save_model
 from polyseme.formats.tensors import fill
 from polyseme.starters import starters
+from polyseme.train.claim import RUN
 
 TASK = "task.json"
 _VERSION = 1
@@ -102,7 +103,7 @@ def _what_it_is(path: Path) -> str:
         return f"There is no folder {path}.{did_you_mean(path.name, names)}"
     if str(path) in starters() or _is_encoder(path):
         return f"{path} is an encoder that has not been fitted. Fit it: polyseme fit TASK DATA --encoder {path}"
-    if (path / "run.json").is_file():
+    if (path / RUN).is_file():
         return f"{path} is a run that has no fitted model. Give the command that began it again to finish it."
     return f"{path} is no fitted model: there is no {TASK} in it. Make one: polyseme fit TASK DATA --out {path}"
 

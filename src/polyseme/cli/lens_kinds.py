@@ -105,9 +105,8 @@ def _wsd(asked: Asked, models: Models, stages: Stages) -> Result:
     inventory = read_inventory(asked.inventory) if asked.inventory else None
     rows = [_named(name, row) for name, model in models for row in wsd(model, train, test, inventory, stages.of(name))]
     known = {sense.lemma for one in train for sense in one.senses}
-    n_new = sum(sense.lemma not in known for one in test for sense in one.senses)
+    n_new = 0 if inventory else sum(sense.lemma not in known for one in test for sense in one.senses)
     said = [f"{n_new:,} words whose lemma is new get no answer; --inventory has their first sense"] if n_new else []
-    said = [] if inventory else said
     return Result(rows, lambda: pictures.curves(rows, "f1", "Senses by the nearest neighbour"), said)
 
 

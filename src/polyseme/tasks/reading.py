@@ -45,7 +45,8 @@ def read(task: str, path: Path, columns: Columns = Columns(), labelled: bool = T
     """The examples of a file; without `labelled`, labels are not asked for."""
     found = _READERS[task](path, columns, labelled)
     examples: Sequence[Any] = found.examples
-    said = (*found.said, too_many(found)) if labelled and task in _CLASSES and too_many(found) else found.said
+    doubt = too_many(found) if labelled and task in _CLASSES else ""
+    said = (*found.said, doubt) if doubt else found.said
     return Read([_input(one) for one in examples], [_label(one) for one in examples], said, found)
 
 
