@@ -107,10 +107,8 @@ def plan(task: str, axes: Axes, sources: Sequence[Source], train: Data, data_dig
             for n_labels in counts:
                 for seed in axes.seeds:
                     chosen = axes.settings(way.layers, way.tune, seed)
-                    facts = [_VERSION, task, data_digest, source.digest, way.scratch, n_labels]
-                    facts += [
-                        chosen.model_dump(exclude_defaults=True)
-                    ]  # so that new settings leave old fits as they are
+                    named = chosen.model_dump(exclude_defaults=True)  # new settings leave old fits as they are
+                    facts = [_VERSION, task, data_digest, source.digest, way.scratch, n_labels, named]
                     cells.append(Cell(way, n_labels, seed, chosen, _id(facts)))
         source.forget()
     if not cells:
