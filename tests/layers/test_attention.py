@@ -5,6 +5,9 @@ from polyseme.errors import Mistake
 from polyseme.layers.attention import Runs, SelfAttention
 from polyseme.text.batches import offsets_of
 
+needs_avx = pytest.mark.skipif(
+    not torch.backends.cpu.get_cpu_capability().startswith("AVX"), reason="without AVX2 nothing is rounded"
+)
 LENGTHS = [[4, 4, 4], [1, 2, 2, 5], [5, 1, 5, 2, 1], [3], [2, 0, 2], []]
 
 
@@ -132,3 +135,25 @@ def test_dropout_acts_in_training_only():
 def test_heads_must_share_the_width():
     with pytest.raises(Mistake, match="10 cannot be shared among 3 heads"):
         SelfAttention(10, 3)
+
+
+@pytest.mark.parametrize("lengths", [[2, 4, 4, 1], [4, 0, 2, 4]], ids=str)
+def test_first_and_last_rows_are_known_in_any_order(lengths):
+    runs, rows = Runs.of(offsets_of(torch.tensor(lengths)), lanes=16), torch.arange(sum(lengths)).unsqueeze(1)
+    found = runs.arranged(rows)[runs.ends].flatten()
+    parts = [part for part in rows.flatten().split(lengths) if len(part)]
+    assert sorted(found.tolist()) == sorted(int(part[at]) for part in parts for at in (0, -1))
+
+
+@needs_avx
+def test_in_8_bits_values_of_first_and_last_rows_are_not_rounded(monkeypatch):
+    torch.manual_seed(0)
+    attention, rows, heads = SelfAttention(12, 3), torch.randn(12, 12), []
+    monkeypatch.setattr(attention, "_attend", lambda part, run: heads.append(part) or part[:, :12])
+    with torch.inference_mode():
+        attention(rows, Runs.of(torch.tensor([0, 5, 12])), "int8")
+        away = (torch.cat(heads) - attention.qkv(rows)).abs()  # (12, 36)
+    errors = away[:, 24:].amax(1)
+    assert (away[:, :24].amax(1) > 1e-5).all()  # queries and keys are
+    assert (errors[[0, 4, 5, 11]] < 1e-6).all()
+    assert (errors[[1, 2, 3, 6, 7, 8, 9, 10]] > 1e-5).all()

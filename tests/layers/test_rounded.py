@@ -51,6 +51,15 @@ def test_a_row_whose_numbers_are_all_alike():
     assert ((found - wanted).norm(dim=1) <= 0.01 * wanted.norm(dim=1)).all()
 
 
+@pytest.mark.parametrize("away", [0, 0.5, -0.5, 40, -1000])
+def test_rows_far_from_zero_keep_what_sets_their_numbers_apart(away):
+    layer, rows = layer_of(), torch.randn(500, 96)
+    with torch.inference_mode():
+        found, wanted = linear(layer, rows + away, "int8"), linear(layer, rows + away)
+        flat = linear(layer, torch.full((1, 96), float(away)), "int8") - linear(layer, torch.full((1, 96), float(away)))
+    assert ((found - flat - wanted).norm(dim=1) < 0.03 * wanted.norm(dim=1).clamp(min=3)).all()
+
+
 @needs_avx
 def test_rounding_is_used():
     layer, rows = layer_of(), torch.randn(9, 96)

@@ -52,9 +52,7 @@ class BertEncoder(Encoder):
     def budget(self) -> int:
         if not self.small:
             return 2048  # what keeps all threads busy
-        if onednn_is_faster():
-            return 768
-        return 1024 if self._rounds else 512  # what keeps one thread's rows in its cache
+        return 1024 if self._rounds or n_lanes() == 16 else 512  # what one thread multiplies fastest
 
     @property
     def small(self) -> bool:

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from polyseme.errors import Mistake
+from polyseme.layers.dense import times
 from polyseme.layers.products import Precision
-from polyseme.layers.rounded import linear
+from polyseme.layers.rounded import is_rounded, linear
 
 _WORTHWHILE = 4  # keys beyond whole vectors from which on filling the last vector is faster
 
@@ -35,6 +36,7 @@ class Runs:
     """
 
     each: list[Run]
+    ends: Tensor  # where each sequence's first row and its last one stand, in order
     order: Tensor | None = None  # (positions,) where each row in order comes from; None where it stays
     places: Tensor | None = None  # (positions,) where each row goes to: the inverse
     n_more: int = 0  # rows of zeros
@@ -56,12 +58,12 @@ class Runs:
         sorted_shapes = _shapes(by_length)
         if len(sorted_shapes) == len(shapes):
             each, n_more = _filled(shapes, padding, lanes)
-            return cls(each, n_more=n_more)
+            return cls(each, _ends(lengths), n_more=n_more)
         starts = by_length.cumsum(0) - by_length
         order = torch.arange(int(offsets[-1]), device=offsets.device)
         order = order + (offsets[sequences] - starts).repeat_interleave(by_length)
         each, n_more = _filled(sorted_shapes, padding, lanes)
-        return cls(each, order, order.argsort(), n_more)
+        return cls(each, _ends(by_length), order, order.argsort(), n_more)
 
     def arranged(self, rows: Tensor) -> Tensor:
         rows = rows if self.order is None else rows.index_select(0, self.order)
@@ -94,10 +96,18 @@ class SelfAttention(nn.Module):
         if not runs.each:
             return rows
         heads = linear(self.qkv, rows, precision)  # (positions, 3 * width)
+        if is_rounded(self.qkv, rows, precision):
+            self._mend(heads, rows, runs.ends)
         parts = torch.split(heads, [run.n * run.length for run in runs.each])
         found = [self._attend(part, run) for part, run in zip(parts, runs.each, strict=True)]
         mixed = found[0] if len(found) == 1 else torch.cat(found)
         return linear(self.out, mixed if only is None else mixed.index_select(0, only), precision, spent=True)
+
+    def _mend(self, heads: Tensor, rows: Tensor, ends: Tensor) -> None:
+        """Values of first and last rows without rounding. These are [CLS] and [SEP], which all others look at where
+        they look for nothing (Clark et al. 2019): what is lost of them is lost to every row."""
+        weight, bias = self.qkv.weight[2 * self.width :], self.qkv.bias[2 * self.width :]
+        heads[:, 2 * self.width :].index_copy_(0, ends, times(rows.index_select(0, ends), weight, bias))
 
     def _attend(self, part: Tensor, run: Run) -> Tensor:
         dropout, mask = self.dropout if self.training else 0.0, None
@@ -146,6 +156,12 @@ def _filled(shapes: list[tuple[int, int]], padding: Callable[[int], int], lanes:
 def _missing(length: int, lanes: int) -> int:
     """Keys that fill the last vector, where that is worthwhile."""
     return -length % lanes if length % lanes >= _WORTHWHILE else 0
+
+
+def _ends(lengths: Tensor) -> Tensor:
+    """The first and the last row of each sequence that has any."""
+    behind = lengths.cumsum(0)
+    return torch.cat([behind - lengths, behind - 1])[lengths.repeat(2) > 0]
 
 
 def _shapes(lengths: Tensor) -> list[tuple[int, int]]:

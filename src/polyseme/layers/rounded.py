@@ -14,10 +14,11 @@ from polyseme.layers.dense import can_choose, onednn_is_faster, pack, padded_tim
 from polyseme.layers.prepared import asked_once, can_prepare, prepared
 from polyseme.layers.products import Precision, check_precision
 
-_LEVELS = 255
-_TOP, _HALF = torch.tensor(float(_LEVELS), device="cpu"), torch.tensor(0.5, device="cpu")
+_LEVELS = 254  # and one for what rounding to the nearest adds
+_TOP = torch.tensor(float(_LEVELS), device="cpu")
+_WHOLE = torch.tensor(1.5 * 2**23, device="cpu")  # what is added to it comes to a whole number, in its lowest bits
 _FLAT = 1e-28  # the least that a row's numbers may lie apart
-_PAIR = 32767 // _LEVELS - 1  # what two neighbouring weights may add up to; 1 is for their rounding
+_PAIR = 32767 // 255 - 1  # what two neighbouring weights may add up to; 1 is for their rounding
 _ROWS = 1024  # the packing is chosen for a batch of this size; it serves every other size too
 
 
@@ -38,7 +39,7 @@ def _chosen(
 ) -> Callable[[Tensor], Tensor]:
     """How rows like these are multiplied."""
     check_precision(precision)
-    if precision == "int8" and _can_round(layer, rows):
+    if is_rounded(layer, rows, precision):
         rounded = prepared(layer, f"int8 by row from {least}", lambda: _Rounded.of(layer, least))
         return partial(rounded.product, spent)
     if onednn_is_faster() and can_choose(rows, layer.weight) and can_prepare(layer):
@@ -56,7 +57,7 @@ class _Rounded:
     zeros: Tensor  # (out,)
     sums: Tensor  # (out,) of the rounded rows
     least: Tensor | None  # () of the numbers that come in, where that is known
-    bias: Tensor  # (out,) and, where it is, what it comes to
+    bias: Tensor  # (out,)
 
     @classmethod
     def of(cls, layer: nn.Linear, least: float | None) -> Self:
@@ -73,7 +74,7 @@ class _Rounded:
         rounded = (weight / scales.unsqueeze(1)).round()
         packed = torch.ops.onednn.qlinear_prepack(rounded.to(torch.int8), [_ROWS, weight.shape[1]])
         sums, known = rounded.sum(1) * scales, None if least is None else torch.tensor(least, device="cpu")
-        bias = (least or 0.0) * sums if layer.bias is None else layer.bias.detach() + (least or 0.0) * sums
+        bias = torch.zeros_like(sums) if layer.bias is None else layer.bias.detach()
         return cls(packed, scales, torch.zeros(len(scales), dtype=torch.int32), sums, known, bias)
 
     def product(self, spent: bool, rows: Tensor) -> Tensor:
@@ -81,14 +82,21 @@ class _Rounded:
         lows = rows.amin(1, keepdim=True) if self.least is None else self.least
         spans = torch.sub(rows.amax(1, keepdim=True), lows).clamp_(min=_FLAT)
         per_level = torch.div(_TOP, spans)
+        zeros = torch.addcmul(_WHOLE, lows, per_level, value=-1)  # the level of 0 in each row, and _WHOLE
         levels = rows.mul_(per_level) if spent else rows.mul(per_level)
-        levels.add_(torch.addcmul(_HALF, lows, per_level, value=-1))  # 0.5 to 255.5 in every row
+        levels.add_(zeros)  # 0 to 255 in the lowest byte
         found: Tensor = torch.ops.onednn.qlinear_pointwise(
-            levels.to(torch.int16).to(torch.uint8),  # by way of 16 bits it is three times as fast
+            levels.view(torch.int32).to(torch.uint8),
             *(1.0, 0, self.packed, self.scales, self.zeros, None, 1.0, 0, torch.float32, "none", [], ""),
         )
         torch.addcmul(self.bias, found, spans, value=1 / _LEVELS, out=found)
-        return found if self.least is not None else found.addcmul_(lows, self.sums)  # what was taken off comes back
+        return found.addcmul_(zeros.sub_(_WHOLE).mul_(spans), self.sums, value=-1 / _LEVELS)  # levels count from there
+
+
+def is_rounded(layer: nn.Linear, rows: Tensor, precision: Precision) -> bool:
+    """Whether `linear` multiplies rows like these in 8 bits."""
+    is_plain = rows.device.type == "cpu" and rows.dtype == layer.weight.dtype == torch.float32
+    return precision == "int8" and is_plain and can_prepare(layer) and processor_rounds()
 
 
 def adds_in_32_bits() -> bool:
@@ -100,8 +108,3 @@ def adds_in_32_bits() -> bool:
 def processor_rounds() -> bool:
     """Whether this processor multiplies bytes fast enough to be worth it."""
     return torch.backends.cpu.get_cpu_capability().startswith("AVX")
-
-
-def _can_round(layer: nn.Linear, rows: Tensor) -> bool:
-    is_plain = rows.device.type == "cpu" and rows.dtype == layer.weight.dtype == torch.float32
-    return is_plain and can_prepare(layer) and processor_rounds()
