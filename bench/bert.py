@@ -35,6 +35,7 @@ from polyseme.formats import hf_bert
 Timed = Callable[[list[str]], tuple[float, np.ndarray]]  # texts to seconds and vectors
 
 PIECES = 512
+_PAUSE = 0.3  # seconds, in which the threads of the one before stop waiting for more
 REFERENCE = "transformers sdpa, 32, unsorted"
 
 
@@ -103,9 +104,11 @@ def compare(contenders: dict[str, Timed], texts: list[str], rounds: int) -> dict
         run(texts[:32])
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     vectors = {}
-    for _ in range(rounds):
-        for name, run in contenders.items():
-            taken, vectors[name] = run(texts)
+    names = list(contenders)
+    for turn in range(rounds):
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:  # nobody always comes behind the same one
+            time.sleep(_PAUSE)
+            taken, vectors[name] = contenders[name](texts)
             seconds[name].append(taken)
     rows = {name: figures(len(texts), name, seconds, vectors) for name in contenders}
     print(f"{'contender':36} {'per s':>8} {'ratio':>6} {'spread':>7} {'difference':>11} {'lowest cosine':>14}")
