@@ -1,8 +1,10 @@
+import errno
 import fcntl
 import os
 import shutil
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -170,3 +172,25 @@ def test_what_does_not_fit_is_refused_before_it_is_written(tmp_path):
     with pytest.raises(Mistake, match="POLYSEME_CACHE_GB"):
         Store(tmp_path, bound=100).arrays("k", Shape(1, (100, 1), "float32"), lambda arrays: None, lambda said: None)
     assert not list(tmp_path.iterdir())
+
+
+def test_where_the_disk_is_full_it_is_said_and_nothing_is_left(tmp_path, monkeypatch):
+    """A file with holes would be made without a word, and the process killed when they are written into."""
+
+    def full(*facts):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(Mistake, match=r"No space left on device. Make room, .*POLYSEME_CACHE"):
+        Store(tmp_path / "kept").arrays("k", Shape(2, (10, 2), "float32"), lambda arrays: None, lambda said: None)
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_the_room_of_an_array_is_taken_before_it_is_filled(tmp_path):
+    store, sizes = Store(tmp_path), []
+
+    def fill(arrays):
+        sizes.append(Path(arrays[0].filename).stat().st_blocks * 512)
+
+    store.arrays("k", Shape(1, (100_000, 1), "float32"), fill, lambda said: None)
+    assert sizes[0] >= 400_000

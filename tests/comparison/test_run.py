@@ -134,8 +134,11 @@ def test_every_text_is_read_once_by_each_frozen_encoder(asked, monkeypatch):
 
 def test_an_encoder_is_put_back_after_it_learned(asked, bert, static):
     before = [encoder_digest(one.encoder) for one in (bert, static)]
+    bert.encoder.train()
     list(asked(tune=("full", "gradual"), scratch=True, labels=(20,), seeds=(0,)).steps())
     assert [encoder_digest(one.encoder) for one in (bert, static)] == before
+    assert bert.encoder.training
+    assert all(parameter.requires_grad for one in (bert, static) for parameter in one.encoder.parameters())
 
 
 def test_a_shared_fit_comes_to_what_a_lone_one_does(asked, bert):
@@ -163,6 +166,13 @@ def test_a_fit_that_fails_is_said_and_the_others_go_on(asked):
     table = one.table()
     assert [row.way.tune for row in table.rows] == ["frozen", "frozen"]
     assert sum("failed" in line for line in table.said) == 2
+
+
+def test_of_a_long_fit_that_fails_nothing_is_kept_to_go_on_from(asked, monkeypatch, tmp_path):
+    monkeypatch.setattr("polyseme.comparison.run._LONG", 0)
+    monkeypatch.setattr("polyseme.adapt.session._SAVE_EVERY", 0.0)
+    assert any("error" in line for _, line in asked(**HOPELESS).steps())
+    assert not list((tmp_path / "run").glob("running/*"))
 
 
 def test_a_fit_that_failed_is_tried_again(asked, monkeypatch):

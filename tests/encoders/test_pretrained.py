@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import polyseme
 from polyseme.encoders import Pretrained
 from polyseme.encoders.static import StaticConfig, StaticEncoder
 from polyseme.errors import Mistake
@@ -49,6 +50,20 @@ def test_no_texts_give_no_vectors(tiny):
     assert tiny.embed([]) == []
     assert tiny.embed([], level="text").shape == (0, 4)
     assert tiny.embed([], level="text", layers="all").shape == (1, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "directions", "width"),
+    [
+        ("bert-starter", "last4", "both", 1024),
+        ("elmo-starter", "top", "forward", 128),
+        ("ulmfit-starter", 0, "both", 400),
+    ],
+)
+def test_none_is_as_wide_as_one(name, layers, directions, width):
+    model = polyseme.load(name)
+    assert model.embed(["the wall"], layers, "text", directions).shape == (1, width)
+    assert model.embed([], layers, "text", directions).shape == (0, width)
 
 
 def test_texts_may_be_a_generator_longer_than_a_window(tiny):

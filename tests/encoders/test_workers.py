@@ -119,3 +119,23 @@ def test_in_8_bits_a_model_is_small_only_where_the_processor_rounds(monkeypatch)
     for capability, small in (("AVX512", True), ("AVX2", True), ("DEFAULT", False)):
         monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda capability=capability: capability)
         assert encoder.small == small
+
+
+def test_who_reads_with_a_model_in_training_does_not_disturb_another_who_does(pretrained):
+    encoder = pretrained.encoder.train()
+    try:
+        with evaluating(encoder):
+            with evaluating(encoder):
+                assert not encoder.training
+            assert not encoder.training  # the other still reads
+        assert encoder.training
+        wanted, found = pretrained.embed(SENTENCES[:40]), []
+        threads = [Thread(target=lambda: found.append(pretrained.embed(SENTENCES[:40]))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert encoder.training
+    finally:
+        encoder.eval()
+    assert all(np.allclose(one, other, atol=5e-6) for each in found for one, other in zip(each, wanted, strict=True))

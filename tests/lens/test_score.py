@@ -6,8 +6,9 @@ import torch
 
 from polyseme.encoders.awd_pair import pair
 from polyseme.errors import Mistake
-from polyseme.lens.score import score, total
+from polyseme.lens.score import Score, score, total
 from polyseme.text.words import to_text
+from polyseme.types import Text
 
 TEXTS = ["the film was not great .", "The FILM", "", "the zebra was great"]
 
@@ -124,3 +125,7 @@ def test_an_elmos_scores_are_those_of_its_output_layer_both_ways(elmo):
         backward = -sum(float(back[place + 1, numbers[place]]) for place in range(last))
         assert found.nll == {"forward": pytest.approx(forward, abs=1e-4), "backward": pytest.approx(backward, abs=1e-4)}
         assert (found.n_predicted, found.n_unknown) == (last, text.count("zebra"))
+
+
+def test_a_model_that_has_gone_astray_finds_a_text_infinitely_unlikely():
+    assert Score(Text("a", ()), {"pseudo": 800.0}, 1, 0).perplexity() == math.inf

@@ -394,7 +394,7 @@ def test_going_on_keeps_vocabulary_sizes_and_heads_and_makes_absent_ones(run, co
     assert after.lm.adjacent is not None
     made = ["the head for masked words", "the head for adjacent sentences"]
     assert after.provenance["made_new"] == made
-    assert any(all(name in report.note for name in made) for report in reports)
+    assert any(all(name in report.said for name in made) for report in reports)
 
 
 @pytest.mark.parametrize(

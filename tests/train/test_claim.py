@@ -69,3 +69,11 @@ def test_strangers_are_refused(tmp_path):
         refuse_strangers(tmp_path)
     with pytest.raises(Mistake, match="is a file"):
         refuse_strangers(tmp_path / "letter.txt")
+
+
+def test_what_a_kill_left_of_the_mark_itself_is_no_stranger(tmp_path):
+    (tmp_path / f".{RUN}.a1b2c3.json").write_text("{")
+    refuse_strangers(tmp_path)
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(Mistake, match="files of its own"):
+        refuse_strangers(tmp_path)

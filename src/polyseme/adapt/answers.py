@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Self
 
 import torch
@@ -45,7 +44,8 @@ class Answers:
 
     def inputs(self, pretrained: Pretrained, inputs: Sequence[Any], settings: Settings) -> Inputs:
         _check_inputs(inputs)
-        return questions_in(pretrained, [(_text(question), _text(context)) for question, context in inputs], self.pairs)
+        texts = [(to_text(question), to_text(context)) for question, context in inputs]
+        return questions_in(pretrained, texts, self.pairs)
 
     def targets(self, inputs: Sequence[Any], labels: Sequence[Any]) -> Tensor:
         """(examples, 2) the first answer is rows[start:end] of its example."""
@@ -77,7 +77,7 @@ class Answers:
         for (_, context), before, found in zip(
             inputs, n_before, head.decode(head(features), features.offsets, allowed), strict=True
         ):
-            spans = _text(context).spans
+            spans = to_text(context).spans
             answer = (spans[found.start - before][0], spans[found.end - before - 1][1]) if found else (0, 0)
             said.append(Prediction(answer))
         return said
@@ -98,7 +98,7 @@ class Answers:
 
     def _n_before(self, question: str) -> int:
         """Rows of an example before those of its context."""
-        return len(_text(question).spans) if self.pairs == "joined" else 0
+        return len(to_text(question).spans) if self.pairs == "joined" else 0
 
     def _rows(self, place: int, one: tuple[str, str], spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
         question, context = one
@@ -106,7 +106,7 @@ class Answers:
             raise Mistake(
                 f"Input {place} has no answer. Questions without one cannot be learned from here: leave them out."
             )
-        words, (start, end) = _text(context).spans, spans[0]
+        words, (start, end) = to_text(context).spans, spans[0]
         first = bisect_right([word[1] for word in words], start)
         last = bisect_left([word[0] for word in words], end) - 1
         if not 0 <= first <= last < len(words):
@@ -136,8 +136,3 @@ def _spans(labels: Sequence[Any]) -> Sequence[Any]:
         if not isinstance(spans, tuple | list) or not all(isinstance(one, tuple | list) for one in spans):
             raise Mistake(f"Label {place} is {spans!r:.60}; wanted a list of the spans that answer, [(start, end)].")
     return labels
-
-
-@lru_cache(4096)
-def _text(string: str) -> Any:
-    return to_text(string)

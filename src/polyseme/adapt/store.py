@@ -59,16 +59,12 @@ class Store:
             tell(f"{_size(shape.n_bytes)} of the encoder's layers will be kept in {self.folder}")
         with ExitStack() as until_moved, new_folder(place, force=True) as temporary:
             until_moved.enter_context(_held(temporary))
-            made: list[NDArray[Any]] = [
-                np.lib.format.open_memmap(temporary / _name(number), mode="w+", dtype=shape.dtype, shape=shape.shape)
-                for number in range(shape.n_arrays)
-            ]
-            fill(made)
+            made = [_new(temporary / _name(number), shape) for number in range(shape.n_arrays)]
+            fill(list(made))
             for array in made:
-                assert isinstance(array, np.memmap)
                 array.flush()
             write_file(temporary / _META, json.dumps({"bytes": shape.n_bytes}))
-        return _open(place, shape) or made
+        return _open(place, shape) or list(made)
 
     def _make_room(self, n_bytes: int) -> None:
         if n_bytes > self.bound:
@@ -104,6 +100,22 @@ def default_store() -> Store:
     except (ValueError, OverflowError):
         raise Mistake(f"POLYSEME_CACHE_GB={told!r} is no number of gigabytes.") from None
     return Store(Path(base).expanduser() / "layers", bound)
+
+
+def _new(path: Path, shape: Shape) -> np.memmap[Any, Any]:
+    """An array that can be written to: its room on the disk is taken now. A map of a file with holes kills the process
+    (SIGBUS) when the disk has no room for what is written into them."""
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=shape.dtype, shape=shape.shape)
+    with path.open("rb+") as file:
+        try:
+            if hasattr(os, "posix_fallocate"):  # not on macOS
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            raise Mistake(
+                f"{_size(shape.n_bytes)} of the encoder's layers cannot be kept in {path.parent.parent}: "
+                f"{error.strerror}. Make room, choose another place with POLYSEME_CACHE, or do without (cache=false)."
+            ) from None
+    return array
 
 
 def _open(place: Path, shape: Shape) -> list[NDArray[Any]] | None:

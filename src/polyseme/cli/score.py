@@ -1,6 +1,7 @@
 """polyseme score: how likely a language model finds texts."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,10 @@ def run(
 def _print(one: Any, string: str | None, as_json: bool) -> None:
     ways = {way: one.perplexity(way) for way in one.nll}
     if as_json:
-        facts = {"text": string, "perplexity": one.perplexity(), **ways, "bits_per_byte": one.bits_per_byte()}
-        print(json.dumps({**facts, "predicted": one.n_predicted, "unknown": one.n_unknown}, ensure_ascii=False))
+        numbers = {"perplexity": one.perplexity(), **ways, "bits_per_byte": one.bits_per_byte()}
+        known = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+        facts = {"text": string, **known, "predicted": one.n_predicted, "unknown": one.n_unknown}
+        print(json.dumps(facts, ensure_ascii=False))
         return
     what = "pseudo-perplexity" if list(ways) == ["pseudo"] else "perplexity"
     each = f" ({' · '.join(f'{way} {value:,.1f}' for way, value in ways.items())})" if len(ways) > 1 else ""

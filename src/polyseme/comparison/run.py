@@ -6,7 +6,8 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -55,12 +56,11 @@ class Runner:
             yield from self._with(source.load(), list(cells))
             source.forget()
 
-    def _with(self, pretrained: Pretrained, cells: list[Cell]) -> Iterator[tuple[Cell, Line]]:
-        """The cells of one encoder, which learns in some of them and is then put back."""
-        shared = Shared(pretrained, self._all_inputs())
+    def _with(self, given: Pretrained, cells: list[Cell]) -> Iterator[tuple[Cell, Line]]:
+        """The cells of one encoder. Where it learns in some of them it is a copy, which is then put back."""
         learns = any(cell.settings.changes_encoder for cell in cells)
-        begin = {name: tensor.clone() for name, tensor in pretrained.encoder.state_dict().items()} if learns else {}
-        timed: set[object] = set()
+        pretrained = replace(given, encoder=deepcopy(given.encoder)) if learns else given
+        shared, timed = Shared(pretrained, self._all_inputs()), set[object]()
         for cell in cells:
             if cell.way.scratch:
                 pretrained.encoder.load_state_dict(fresh(pretrained, seed_for(cell.seed, 11)).encoder.state_dict())
@@ -68,9 +68,11 @@ class Runner:
                 line, answers = self._cell(cell, pretrained, shared, timed)
             except Mistake as mistake:  # such as a gradient that is not a number: the others go on
                 line, answers = {**_facts(cell), "error": str(mistake)}, None
+                if running := self._running(cell):
+                    shutil.rmtree(running, ignore_errors=True)  # it would only fail again
             finally:
                 if cell.settings.changes_encoder:
-                    pretrained.encoder.eval().load_state_dict(begin)
+                    pretrained.encoder.eval().load_state_dict(given.encoder.state_dict())
             self.results.add(line, answers)
             yield cell, line
 

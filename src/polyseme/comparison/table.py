@@ -14,6 +14,7 @@ from polyseme.comparison.measures import Measure
 from polyseme.comparison.plan import Plan, Way
 from polyseme.comparison.results import Line, Results
 from polyseme.comparison.statistics import Numbers, draws, enough, holm, interval, p_value, resample
+from polyseme.tasks.intervals import share
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _ranked(plan: Plan, results: Results, measure: Measure, test: Data, n_labels
     static = _static(plan, groups)
     p_best = _corrected([None if group is groups[0] else _p(group, groups[0]) for group in groups])
     p_static = _corrected([None if static in (None, group) else _p(group, static) for group in groups])
-    made = [_row(group, measure, n_labels) for group in groups]
+    made = [_row(group, measure, n_labels, len(test)) for group in groups]
     return [
         replace(row, rank=rank, p_best=best, p_static=baseline)
         for rank, (row, best, baseline) in enumerate(zip(made, p_best, p_static, strict=True), 1)
@@ -166,15 +167,15 @@ def _corrected(values: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else next(corrected) for value in values]
 
 
-def _row(group: _Group, measure: Measure, n_labels: int) -> Row:
-    low, high = interval(group.drawn())
+def _row(group: _Group, measure: Measure, n_labels: int, n_examples: int) -> Row:
+    low, high = _interval(group, measure, n_examples)
     lines = group.lines
     frozen = group.way.tune == "frozen"
     costs, of_way = ([line["cost"] for line in some] for some in (lines, group.of_way))
     whole = [cost for cost in costs if not cost["resumed"]]  # of a fit that was killed only the rest was timed
     return Row(
-        way=group.way, n_labels=n_labels, rank=0, score=float(group.points.mean()), low=max(low, measure.least),
-        high=min(high, 1.0), by_seed=dict(zip(group.seeds, group.points.tolist(), strict=True)),
+        way=group.way, n_labels=n_labels, rank=0, score=float(group.points.mean()), low=low, high=high,
+        by_seed=dict(zip(group.seeds, group.points.tolist(), strict=True)),
         others={name: fmean(line["scores"][name] for line in lines) for name in lines[0]["scores"]
                 if name != measure.name},
         p_best=None, p_static=None, parameters=max(line["parameters"] for line in lines),
@@ -184,6 +185,15 @@ def _row(group: _Group, measure: Measure, n_labels: int) -> Row:
         words_per_second=_over(median, [cost["words_per_second"] for cost in (of_way if frozen else costs)]),
         n_failed=group.n_failed, n_one_answer=group.n_one_answer,
     )  # fmt: skip
+
+
+def _interval(group: _Group, measure: Measure, n_examples: int) -> tuple[float, float]:
+    """Of 95 %, around the score. Where all is right, or nothing, so it is in every resample; then Wilson's says how far
+    that may be off."""
+    score, ends = float(group.points.mean()), list(interval(group.drawn()))
+    if score in (0.0, 1.0):
+        ends += share(score * n_examples, n_examples)[1:]
+    return max(min(score, *ends), measure.least), min(max(score, *ends), 1.0)
 
 
 def _over(how: Any, values: list[Any]) -> Any:

@@ -67,11 +67,10 @@ class Pretrained:
         vectors = [embedded.vectors for embedded in self.stream(texts, layers, level, directions)]
         if level != "text":
             return vectors
-        axis = 1 if layers == "all" else 0
-        if vectors:
-            return np.concatenate(vectors, axis)
-        leading = (len(self.encoder.widths),) if layers == "all" else ()
-        return np.zeros((*leading, 0, self.encoder.widths[-1]), np.float32)
+        if not vectors:
+            none = np.asarray(self.embed([""], layers, level, directions))
+            return none[..., :0, :]  # as wide as that of a text would be
+        return np.concatenate(vectors, 1 if layers == "all" else 0)
 
     def stream(
         self,

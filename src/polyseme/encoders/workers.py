@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Barrier
+from threading import Barrier, Lock
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from polyseme.encoders.encoder import Encoder
 from polyseme.layers.memory import keep_memory
@@ -41,14 +42,23 @@ def side_by_side(encoder: Encoder, groups: Iterable[Tensor], work: Callable[[Ten
 
 
 @contextmanager
-def evaluating(encoder: Encoder) -> Iterator[None]:
-    """The encoder in eval mode, and afterwards in the mode it was in."""
-    training = encoder.training
-    encoder.eval()
+def evaluating(*modules: nn.Module) -> Iterator[None]:
+    """The modules in eval mode, and in the mode they were in once the last thread that reads with them has done."""
+    with _lock:
+        for module in modules:
+            n_readers, was_training = _readers.get(module, (0, module.training))
+            _readers[module] = (n_readers + 1, was_training)
+            module.eval()
     try:
         yield
     finally:
-        encoder.train(training)
+        with _lock:
+            for module in modules:
+                n_readers, was_training = _readers.pop(module)
+                if n_readers > 1:
+                    _readers[module] = (n_readers - 1, was_training)
+                else:
+                    module.train(was_training)
 
 
 def at_once(encoder: Encoder) -> int:
@@ -62,6 +72,10 @@ def even_share(encoder: Encoder, most: int) -> int:
     """Of so many batches at the most, as many as come out even among those who work side by side; one each at least."""
     n = at_once(encoder)
     return max(1, most // n) * n
+
+
+_readers: WeakKeyDictionary[nn.Module, tuple[int, bool]] = WeakKeyDictionary()  # how many, and the mode before
+_lock = Lock()
 
 
 def _alone(ready: Barrier) -> None:

@@ -25,8 +25,6 @@ def fill(module: AnyModule, tensors: Mapping[str, Tensor], source: str) -> AnyMo
         if not tensor.isfinite().all():
             raise BadFile(f"{source}: {name} holds NaN or infinity, not numbers. Take an earlier checkpoint.")
     module.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
-    for parameter in module.parameters():
-        parameter.requires_grad_(True)  # assign keeps the file's tensors, which want no gradient
     assert not any(tensor.is_meta for tensor in (*module.parameters(), *module.buffers()))
     return module
 

@@ -178,3 +178,15 @@ def log_expected(words: Tensor, n_words: int, tries: int) -> Tensor:
     numbers = words.double()
     probability = ((numbers + 2) / (numbers + 1)).log() / math.log(n_words + 1)
     return (-torch.expm1(tries * torch.log1p(-probability))).log().float()
+
+
+def perplexity(mean_nll: float) -> float:
+    """Of a mean negative log-likelihood; a model that has gone astray has an infinite one.
+
+    >>> perplexity(0.0), perplexity(1000.0)
+    (1.0, inf)
+    """
+    try:
+        return math.exp(mean_nll)
+    except OverflowError:
+        return math.inf

@@ -15,7 +15,7 @@ from polyseme.encoders import Pretrained
 from polyseme.encoders.awd_lstm import AwdLstmEncoder, TiedDecoder
 from polyseme.encoders.elmo import ElmoEncoder, direction
 from polyseme.errors import Mistake
-from polyseme.layers.softmax import Softmax, losses
+from polyseme.layers.softmax import Softmax, losses, perplexity
 from polyseme.lens.pseudo import pseudo_losses
 from polyseme.lens.ways import by_direction, reading, way_of
 from polyseme.text.batches import groups, take, take_rows
@@ -45,7 +45,7 @@ class Score:
 
     def perplexity(self, way: str | None = None) -> float:
         """Of one way, or of all of them together."""
-        return math.exp(self._mean(way) / max(1, self.n_predicted))
+        return perplexity(self._mean(way) / max(1, self.n_predicted))
 
     def bits_per_byte(self) -> float:
         return self._mean(None) / math.log(2) / max(1, len(self.text.string.encode(errors="replace")))

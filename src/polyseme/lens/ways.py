@@ -10,6 +10,7 @@ from polyseme.encoders import Pretrained
 from polyseme.encoders.awd_lstm import BidirectionalAwdLstm
 from polyseme.encoders.awd_pair import apart
 from polyseme.encoders.bert_heads import BertHeads
+from polyseme.encoders.workers import evaluating
 from polyseme.errors import Mistake, listed
 from polyseme.text.marked import MarkedWords
 from polyseme.text.wordpiece import WordPiece
@@ -38,15 +39,8 @@ def way_of(pretrained: Pretrained, ways: Mapping[str, Way], what: str) -> Way:
 def reading(pretrained: Pretrained) -> Iterator[None]:
     """Without dropout and gradients; a model in training stays in training afterwards."""
     modules = [module for module in (pretrained.encoder, pretrained.lm) if module is not None]
-    training = [module.training for module in modules]
-    for module in modules:
-        module.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        for module, was in zip(modules, training, strict=True):
-            module.train(was)
+    with evaluating(*modules), torch.inference_mode():
+        yield
 
 
 def mask_of(tokenizer: WordPiece, what: str) -> int:

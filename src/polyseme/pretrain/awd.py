@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from polyseme.encoders import Pretrained
 from polyseme.encoders.awd_lstm import AwdLstmEncoder, TiedDecoder
 from polyseme.encoders.awd_pair import pair
-from polyseme.layers.softmax import Ranking, full_loss, losses, sampled_loss
-from polyseme.pretrain.measuring import perplexity, steps_between
+from polyseme.layers.softmax import Ranking, full_loss, losses, perplexity, sampled_loss
+from polyseme.pretrain.measuring import steps_between
 from polyseme.pretrain.recipes import AwdRecipe
 from polyseme.pretrain.state import forgotten
 from polyseme.pretrain.stream import HeldOut, Stream, Window

@@ -45,7 +45,7 @@ def begin(recipe: BertRecipe, job: Job) -> BertObjective:
     tokenizer = corpus.tokenizer.with_window(max(longest, known))
     facts = corpus.facts
     if absent:
-        job.tell(Report("Beginning", 1, 1, f"made new: {listed(absent)}"))
+        job.tell(Report("Beginning", 1, 1, said=f"made new: {listed(absent)}"))
         facts = {**facts, "made_new": absent}
     return BertObjective(recipe, model, tokenizer, text, n_steps, facts)
 

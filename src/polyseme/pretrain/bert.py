@@ -15,10 +15,10 @@ from torch.nn import functional as F
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.bert_centre import centre
+from polyseme.layers.softmax import perplexity
 from polyseme.pretrain.examples import Examples, read
 from polyseme.pretrain.masked_lm import MaskedLm, Task
 from polyseme.pretrain.masking import Masked, Noise, Rates, mask
-from polyseme.pretrain.measuring import perplexity
 from polyseme.pretrain.pairs import Ids, Sequences
 from polyseme.pretrain.recipes import BertRecipe
 from polyseme.pretrain.turns import Phases

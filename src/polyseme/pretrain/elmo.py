@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import BiLstm, ElmoEncoder
-from polyseme.layers.softmax import Ranking, Softmax, losses
-from polyseme.pretrain.measuring import perplexity, steps_between
+from polyseme.layers.softmax import Ranking, Softmax, losses, perplexity
+from polyseme.pretrain.measuring import steps_between
 from polyseme.pretrain.recipes import ElmoRecipe
 from polyseme.pretrain.rows import Rows, Window
 from polyseme.pretrain.state import forgotten

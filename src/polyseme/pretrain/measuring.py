@@ -1,6 +1,5 @@
 """How a language model is measured on the text held out while it learns."""
 
-import math
 from typing import Protocol
 
 from polyseme.train import optim
@@ -37,15 +36,3 @@ def steps_between(run: Sizes, n_held_out: int, optimizer: optim.Name) -> int:
     often = -(-span // max(1, _TIMES * span // run.n_steps))
     dear = -(-_DISTANCE * n_held_out // run.words_a_step)
     return min(run.n_steps, max(often, dear, run.n_steps // _MOST))
-
-
-def perplexity(mean_nll: float) -> float:
-    """Of a mean negative log-likelihood; a model that has gone astray has an infinite one.
-
-    >>> perplexity(0.0), perplexity(1000.0)
-    (1.0, inf)
-    """
-    try:
-        return math.exp(mean_nll)
-    except OverflowError:
-        return math.inf

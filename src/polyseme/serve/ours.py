@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -274,10 +275,8 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def _perplexity(one: Score) -> float | None:
-    try:
-        return one.perplexity()
-    except OverflowError:  # too large for any number here
-        return None
+    found = one.perplexity()
+    return found if math.isfinite(found) else None  # JSON has no other word for it
 
 
 def _answer(context: str, start: int, end: int) -> dict[str, Any]:

@@ -18,10 +18,15 @@ _HASH = re.compile(r"[0-9a-f]{64,}")
 
 def refuse_strangers(out: Path, mark: str = RUN, what: str = "run") -> None:
     """A folder with files that no run of ours left there is not worked in: some would be in the way, and be lost."""
-    if out.is_dir() and not (out / mark).is_file() and any(path.name != ".lock" for path in out.iterdir()):
+    if out.is_dir() and not (out / mark).is_file() and any(_is_strange(path, mark) for path in out.iterdir()):
         raise Mistake(f"{out} holds files of its own. A {what} wants a new or empty folder: choose another with --out.")
     if out.exists() and not out.is_dir():
         raise Mistake(f"{out} is a file; a {what} wants a folder. Choose another with --out.")
+
+
+def _is_strange(path: Path, mark: str) -> bool:
+    """A kill while the mark was first written leaves a part of it under another name."""
+    return path.name != ".lock" and not path.name.startswith(f".{mark}.")
 
 
 def claim(
