@@ -81,6 +81,18 @@ def test_an_npz_keeps_every_character_of_a_text(folder):
     assert json.loads(np.load(folder / "v.npz")["texts"].tobytes()) == ["wall \0", "\0", "❄"]
 
 
+def test_vectors_in_8_bits_are_nearly_those_in_32_and_static_ones_have_none(folder):
+    for precision in ("float32", "int8"):
+        command = ("embed", "bert-starter", "lines.txt", "--precision", precision, "--out", f"{precision}.npz")
+        assert run(folder, *command).returncode == 0
+    one, other = (np.load(folder / f"{precision}.npz")["vectors"] for precision in ("float32", "int8"))
+    assert 0 < np.abs(one - other).max() < 0.1 * np.abs(one).max()
+    done = run(folder, "embed", "glove.txt", "lines.txt", "--precision", "int8")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "precision='int8' is for BERT and ELMo; this is static" in done.stderr
+    assert "'float32' or 'int8'" in run(folder, "embed", "bert-starter", "lines.txt", "--precision", "int4").stderr
+
+
 def test_vectors_go_to_npy_hdf5_and_parquet(folder):
     for name in ("v.h5", "v.parquet"):
         assert run(folder, "embed", "glove.txt", "lines.txt", "--out", name).returncode == 0

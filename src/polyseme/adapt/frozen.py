@@ -79,8 +79,7 @@ def frozen_rows(
 def encoder_digest(encoder: Encoder) -> str:
     """A hash of what an encoder is: its shape, every weight, and how it rounds where it does."""
     digest = hashlib.sha256(f"{encoder.family} {encoder.config.model_dump_json()} {encoder!r}".encode())
-    precision = getattr(encoder, "precision", "float32")
-    digest.update(b"" if precision == "float32" else precision.encode())  # runs begun before it was told go on
+    digest.update(b"int8" if encoder.precision == "int8" else b"")  # runs begun before it was told go on
     add_weights(digest, encoder)
     return digest.hexdigest()
 

@@ -16,6 +16,7 @@ def run(
     text: str | None = typer.Option(None, help="The column of the text."),
     text_a: str | None = typer.Option(None, help="The column of a pair's first text."),
     text_b: str | None = typer.Option(None, help="The column of a pair's second text."),
+    precision: str = typer.Option("float32", help="int8 is about twice as fast with BERT and ELMo, and less exact."),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON line an example, with every class's chance."),
 ) -> None:
     """Print what a fitted model says, a line an example and in order."""
@@ -24,6 +25,7 @@ def run(
     from polyseme.tasks.reading import Columns
 
     fitted, task = load_fitted(model)
+    fitted.pretrained.compute_in(precision)  # type: ignore[arg-type]
     with Stages() as stages:
         inputs = _inputs(task, data, Columns(text, text_a, text_b), stages)
         for number, one in enumerate(fitted.stream(inputs), 1):

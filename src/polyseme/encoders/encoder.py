@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from torch import nn
 
 from polyseme.errors import Mistake
+from polyseme.layers.products import Precision
 from polyseme.text.tokenizer import Tokenizer
 from polyseme.types import Batch, Encoding, State
 
@@ -21,6 +22,7 @@ class Encoder(nn.Module):
 
     family: ClassVar[str]
     config: BaseModel
+    precision: Precision | None = None  # of its products where nothing learns; None: it has one way to compute them
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress, islice
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from polyseme.encoders.workers import at_once, evaluating, side_by_side
 from polyseme.errors import Mistake
 from polyseme.layers.mix import Layers, choose
 from polyseme.layers.pool import to_words, total
+from polyseme.layers.products import Precision, check_precision
 from polyseme.text.batches import groups, offsets_of, take
 from polyseme.text.tokenizer import Tokenizer
 from polyseme.text.words import to_text
@@ -51,6 +52,16 @@ class Pretrained:
         n_parameters = sum(parameter.numel() for parameter in self.encoder.parameters())
         widths = ", ".join(map(str, self.encoder.widths))
         return f"<Pretrained {self.encoder.family}: layers of {widths}; {n_parameters:,} parameters>"
+
+    def compute_in(self, precision: Precision) -> Self:
+        """Let the encoder's products be of 8 bits ("int8") where nothing learns, or of all again; parameters stay as
+        they are."""
+        check_precision(precision)
+        if self.encoder.precision is not None:
+            self.encoder.precision = precision
+        elif precision != "float32":
+            raise Mistake(f"precision={precision!r} is for BERT and ELMo; this is {self.encoder.family}. Leave it out.")
+        return self
 
     def embed(
         self,

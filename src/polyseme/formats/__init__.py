@@ -8,16 +8,21 @@ from polyseme.encoders import Pretrained
 from polyseme.errors import BadFile, Mistake, did_you_mean, listed
 from polyseme.files import new_file, new_folder
 from polyseme.formats.places import model_path
+from polyseme.layers.products import Precision
 
 # In the order they are tried. Each has sniff(path), read(path) and write(pretrained, path).
 FORMATS = ("native", "hf_bert", "tf_bert", "elmo_hdf5", "fastai", "fasttext", "word2vec", "glove")
 _FOLDERS = {"native", "hf_bert", "elmo_hdf5", "fastai"}  # what is written is a folder; the others are single files
 
 
-def load(name: str | Path) -> Pretrained:
-    """The Pretrained in a file or folder of any known format, or of a name: elmo-starter, hub:bert-base-uncased."""
+def load(name: str | Path, precision: Precision = "float32") -> Pretrained:
+    """The Pretrained in a file or folder of any known format, or of a name: elmo-starter, hub:bert-base-uncased.
+
+    precision="int8" lets BERT and ELMo compute in 8 bits where nothing learns: about twice as fast.
+    """
     path = model_path(name)
-    return format_of(path).read(path)  # type: ignore[no-any-return]
+    found: Pretrained = format_of(path).read(path)
+    return found.compute_in(precision)
 
 
 def format_of(path: Path) -> ModuleType:

@@ -14,6 +14,7 @@ from polyseme.adapt.folder import is_fitted, load_fitted
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake, did_you_mean, listed
 from polyseme.formats import load
+from polyseme.layers.products import Precision
 from polyseme.serve.batcher import Work
 from polyseme.serve.refusals import Refusal
 from polyseme.serve.works import predictions
@@ -93,8 +94,8 @@ class Models:
         return self.all[name]
 
 
-def load_models(names: Iterable[str]) -> Models:
-    """From paths, or NAME=PATH; a path's last part is the name otherwise."""
+def load_models(names: Iterable[str], precision: Precision = "float32") -> Models:
+    """From paths, or NAME=PATH; a path's last part is the name otherwise. The precision is of those that have one."""
     found: dict[str, Model] = {}
     for given in names:
         model = _load(given)
@@ -103,6 +104,9 @@ def load_models(names: Iterable[str]) -> Models:
         found[model.name] = model
     if not found:
         raise Mistake("There is no model to serve. Name a file or folder: polyseme serve MODEL")
+    able = [model for model in found.values() if model.pretrained.encoder.precision is not None]
+    for model in able or found.values():
+        model.pretrained.compute_in(precision)
     return Models(found)
 
 
