@@ -115,3 +115,27 @@ def test_a_folder_that_is_held_is_told_from_one_that_cannot_be_held(tmp_path, mo
     monkeypatch.setattr(fcntl, "flock", refuse)
     with pytest.raises(BadFile, match=r"Function not implemented\. Choose a folder on another"), locked(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("manifest", ['{"name": "my extension"}', '{"a": "x"}', "not JSON", "[" * 100_000, "{}"])
+def test_another_programs_manifest_does_not_make_a_folder_ours(tmp_path, manifest):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "manifest.json").write_text(manifest)
+    (tmp_path / "theirs" / "important.js").touch()
+    with pytest.raises(BadFile, match=r"did not write \(.*important\.js"), new_folder(tmp_path / "theirs", force=True):
+        pass
+    assert (tmp_path / "theirs" / "important.js").exists()
+    assert damage(tmp_path / "theirs") is not None
+
+
+def test_what_somebody_put_into_a_folder_of_ours_is_not_lost(tmp_path):
+    with new_folder(tmp_path / "model") as folder:
+        (folder / "a").write_text("old")
+    (tmp_path / "model" / "sub").mkdir()
+    (tmp_path / "model" / "sub" / "notes.txt").touch()
+    with pytest.raises(BadFile, match=r"did not write \(sub/notes\.txt\)"), new_folder(tmp_path / "model", force=True):
+        pass
+    (tmp_path / "model" / "sub" / "notes.txt").unlink()
+    with new_folder(tmp_path / "model", force=True) as folder:
+        (folder / "a").write_text("new")
+    assert (tmp_path / "model" / "a").read_text() == "new"

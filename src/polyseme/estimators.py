@@ -266,6 +266,8 @@ def _classes(y: Any) -> tuple[Array, Array]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise Mistake(f"Labels have the shape {labels.shape}. Give a label each.")
+    if labels.dtype.kind == "U" and not all(isinstance(label, str) for label in y):
+        labels = np.array(list(y), dtype=object)  # numpy made strings of what is none: of 1, and of what is missing
     try:
         check_classification_targets(labels)
         return np.unique(labels, return_inverse=True)

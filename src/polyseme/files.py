@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -10,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import BadFile, Busy
+from polyseme.errors import BadFile, Busy, listed
 
 MANIFEST = "manifest.json"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -67,12 +69,12 @@ def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
 def damage(folder: Path) -> str | None:
     """What is wrong with a folder written by `new_folder`, or None."""
     try:
-        wanted = json.loads((folder / MANIFEST).read_text())
+        wanted = json_object(folder / MANIFEST)
     except FileNotFoundError:
         return f"it has no {MANIFEST}"
-    except ValueError:
+    if wanted is None:
         return f"its {MANIFEST} is not JSON"
-    if not isinstance(wanted, dict) or not wanted:
+    if not wanted:
         return f"its {MANIFEST} names no files"
     for name, digest in wanted.items():
         if not (folder / name).is_file():
@@ -161,12 +163,24 @@ def _refuse_existing(path: Path, force: bool) -> None:
 
 def _refuse_strangers(path: Path) -> None:
     """Only what a folder of ours may be replaced: a slip of the pen must not cost anybody's files."""
-    if path.is_dir() and any(path.iterdir()) and not (path / MANIFEST).is_file():
-        raise BadFile(f"{path} holds files that polyseme did not write, so it is not replaced. Choose another place.")
+    if path.is_dir() and (strange := _strange(path)):
+        raise BadFile(
+            f"{path} holds files that polyseme did not write ({listed(strange)}), so it is not replaced. Choose "
+            "another place, or move them."
+        )
     if path.exists() and not path.is_dir():
         raise BadFile(f"{path} is a file; a folder is to be written there. Choose another place.")
     if path in (Path.cwd(), *Path.cwd().parents):
         raise BadFile(f"{path} is the folder you are in, or one above it. Choose another place.")
+
+
+def _strange(folder: Path) -> list[str]:
+    """The files in a folder that its manifest does not name. Other programs have a manifest.json too."""
+    files = [path.relative_to(folder).as_posix() for path in _files(folder)]
+    hashes = json_object(folder / MANIFEST) if MANIFEST in files else None
+    if not hashes or not all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in hashes.values()):
+        return files
+    return [name for name in files if name != MANIFEST and name not in hashes]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -75,8 +75,18 @@ def test_labels_of_several_types_are_one_and_what_is_no_class_is_refused(tiny_st
     for wrong in (float("nan"), 0.7, None):
         with pytest.raises(Mistake, match="no classes"):
             one.fit(data.inputs, [wrong if label == "pos" else 1 for label in data.labels])
+    for missing in (float("nan"), None, 1):
+        for labels in ([missing, *data.labels[1:]], np.array([missing, *data.labels[1:]], object)):
+            with pytest.raises(Mistake, match="no classes"):
+                one.fit(data.inputs, labels)
     with pytest.raises(Mistake, match="label each"):
         one.fit(data.inputs, [[label, label] for label in data.labels])
+
+
+@pytest.mark.parametrize("span", [(2, 99), (-2, 3), (2.0, 3.0), (3, 3)])
+def test_an_answer_outside_its_context_is_refused(encoder, span):
+    with pytest.raises(Mistake, match="its context has 5 characters"):
+        SpanFinder(encoder, **QUICK).fit([("q", "a b c")] * 5, [[span]] * 5)
 
 
 def test_predict_wants_what_fit_wanted(tiny_static):

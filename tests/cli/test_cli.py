@@ -1,6 +1,7 @@
 """The command: what it prints where, its exit codes, the files it writes."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -284,3 +285,39 @@ def test_a_file_that_is_not_there_is_not_looked_for_on_the_hub(folder):
     assert "hub" not in run(folder, "inspect", "glove.6B.50d.txt").stderr
     assert "Did you mean 'elmo-starter'?" in run(folder, "inspect", "elmo").stderr
     assert "hub:bert-base-uncased" in run(folder, "inspect", "bert-base-uncased").stderr
+
+
+def test_without_standard_input_that_is_said(folder):
+    command = f"{sys.executable} -m polyseme embed glove.txt - <&-"
+    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "There is no standard input" in done.stderr
+
+
+def test_ended_by_sigterm_nothing_half_written_stays(folder):
+    """As by `timeout`, by a container that stops, or by a scheduler."""
+    command = [sys.executable, "-m", "polyseme", "embed", "glove.txt", "-", "--out", "made.npz"]
+    code = "import sys, time; from polyseme.files import new_file; from pathlib import Path\n"
+    code += "import polyseme.cli.embed as embed; from polyseme.cli import main\n"
+    code += "load = __import__('polyseme.formats').formats.load\n"
+    code += "def slow(*given):\n    print('reading', flush=True); time.sleep(60)\n"
+    code += "import polyseme.cli.vector_files as files\nfiles.writer = lambda out, level: slow\n"
+    code += f"sys.argv = {['polyseme', *command[3:]]!r}\nmain()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdin.write(b"the crack\n")
+    process.stdin.close()
+    assert process.stdout.readline() == b"reading\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 143
+    assert sorted(path.name for path in folder.iterdir()) == ["glove.txt", "lines.txt"]
+
+
+@pytest.mark.parametrize("name", ["config.json", "manifest.json", "polyseme.json"])
+def test_json_nested_without_end_is_a_damaged_file(folder, name):
+    assert run(folder, "convert", "bert-starter", "bert", "--to", "hf_bert").returncode == 0
+    (folder / "bert" / name).write_text('{"a":[' * 50_000)
+    done = run(folder, "inspect", "bert")
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (0 if name == "manifest.json" else 1)

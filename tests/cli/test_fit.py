@@ -1,4 +1,5 @@
 import csv
+import gzip
 import json
 import subprocess
 import sys
@@ -168,3 +169,37 @@ def test_what_is_no_fitted_model_is_told_apart(run, table, tmp_path):
     )
     (tmp_path / "comparison.json").write_text("{}")
     assert "is a comparison, which keeps no models" in run("predict", tmp_path, table, wanted=1).stderr
+
+
+@pytest.mark.parametrize("name", ["lines.text", "LINES.TXT", "lines.txt.gz", "lines"])
+def test_a_text_a_line_is_predicted_whatever_its_file_is_called(run, encoder, table, tmp_path, name):
+    run("fit", "classify", table, "--encoder", encoder, "--out", tmp_path / "run", "--epochs", 1)
+    text = "A good film\nA bad film\n"
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    said = run("predict", tmp_path / "run", tmp_path / name, "--json").stdout.splitlines()
+    assert [json.loads(line)["input"] for line in said] == text.splitlines()
+
+
+@pytest.mark.parametrize("content", ["", "x", '{"a":', "[]"])
+def test_a_damaged_result_is_made_again(run, encoder, table, tmp_path, content):
+    command = ("fit", "classify", table, "--encoder", encoder, "--out", tmp_path / "run", "--epochs", 1, "--json")
+    first = json.loads(run(*command).stdout)
+    (tmp_path / "run" / "result.json").write_text(content)
+    assert json.loads(run(*command).stdout)["held out"] == first["held out"]
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "x", "[" * 100_000, '{"version": "2.0.0"}'])
+def test_a_task_file_of_somebody_else_is_passed_over_by_inspect(run, encoder, tmp_path, content):
+    (encoder.parent / "task.json").write_text(content)
+    assert json.loads(run("inspect", encoder, "--json").stdout)["fitted"] is None
+
+
+def test_json_is_utf_8_whatever_the_terminal_is(run, encoder, table, tmp_path, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    monkeypatch.setenv("PYTHONCOERCECLOCALE", "0")
+    run("fit", "classify", table, "--encoder", encoder, "--out", tmp_path / "run", "--epochs", 1)
+    (tmp_path / "lines.txt").write_text("Größe 🎬\n", "utf-8")
+    command = [sys.executable, "-m", "polyseme", "predict", tmp_path / "run", tmp_path / "lines.txt", "--json"]
+    said = subprocess.run(command, capture_output=True).stdout
+    assert json.loads(said.decode("utf-8"))["input"] == "Größe 🎬"

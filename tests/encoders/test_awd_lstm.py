@@ -277,3 +277,9 @@ def test_the_family_builds_it_again_from_its_config(encoder, both):
 def test_one_lstm_layer_is_as_wide_as_the_embedding():
     encoder = AwdLstmEncoder(AwdLstmConfig(n_words=30, embedding_width=8, n_layers=1))
     assert [layer.shape[1] for layer in encoder(batch_of(3)).layers] == [8, 8]
+
+
+def test_sizes_that_no_model_has_are_refused_before_anything_is_made():
+    for wrong in ({"n_layers": 65}, {"n_layers": 10**30}, {"n_words": 10**30}):
+        with pytest.raises(ValidationError):
+            AwdLstmConfig(**{"n_words": 10, **wrong})

@@ -14,6 +14,7 @@ from polyseme.encoders import Pretrained
 from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
 from polyseme.errors import BadFile, Mistake
 from polyseme.formats import elmo_hdf5
+from polyseme.formats.elmo_layout import tensors
 from polyseme.layers.pool import to_words
 from polyseme.text.characters import CharacterTokenizer
 from polyseme.text.words import to_text
@@ -216,6 +217,17 @@ def test_options_that_do_not_fit_are_named(folder, change, problem):
         elmo_hdf5.read(folder)
 
 
+def in_part(name, shape):
+    """Of many chunks one is written: HDF5 takes the others for zeros, however many are claimed."""
+
+    def change(file):
+        del file[name]
+        made = file.create_dataset(name, shape=shape, dtype="f4", compression="gzip", chunks=(32, 4))
+        made[:32] = np.random.default_rng(0).normal(size=(32, 4))
+
+    return change
+
+
 def replace(name, **dataset):
     def change(file):
         del file[name]
@@ -240,6 +252,8 @@ def replace(name, **dataset):
             "char_embed keeps its values in another file",
         ),
         (replace("char_embed", data=np.zeros((261, 4), "f4"), compression="gzip"), None),
+        (in_part("char_embed", (261, 4)), "char_embed lacks a part of its values"),
+        (replace("char_embed", data=np.full((261, 4), np.nan, "f4")), "holds NaN or infinity"),
     ],
 )
 def test_weights_that_do_not_fit_are_named(folder, change, problem):
@@ -287,3 +301,18 @@ def test_a_softmax_is_left_out_and_that_is_said(tmp_path, caplog):
     )
     assert "no place for the softmax" in caplog.text
     assert elmo_hdf5.read(tmp_path / "elmo").lm is None
+
+
+def test_a_small_file_that_claims_terabytes_takes_none(folder):
+    def large(fields):
+        fields["lstm"].update(dim=1 << 20, projection_dim=1 << 20)
+
+    change_options(folder, large)
+    sizes = json.loads((folder / "options.json").read_text())
+    with h5py.File(folder / "lm_weights.hdf5", "w") as file:
+        for stored in tensors(elmo_hdf5._read_options(folder / "options.json").config(token_projection=True)):
+            chunks = tuple(min(size, 64) for size in stored.shape)
+            file.create_dataset(stored.name, shape=stored.shape, dtype="f4", compression="gzip", chunks=chunks)
+    assert sizes["lstm"]["dim"] == 1 << 20
+    with pytest.raises(BadFile, match=r"bytes of values; wanted|lacks a part"):
+        elmo_hdf5.read(folder)

@@ -247,3 +247,9 @@ def test_a_half_precision_file_is_read_as_float32(folder):
 
     change(folder / "lstm_fwd.pth", halve)
     assert fastai.read(folder).encoder.embedding.weight.dtype == torch.float32
+
+
+def test_weights_that_are_no_numbers_are_refused(folder):
+    change(folder / "lstm_fwd.pth", lambda state: state["0.rnns.0.weight_hh_l0_raw"].fill_(float("nan")))
+    with pytest.raises(BadFile, match="holds NaN or infinity"):
+        fastai.read(folder)

@@ -66,7 +66,7 @@ def encoded(pretrained, *sentences):
         return batch, pretrained.encoder(batch)
 
 
-def assert_hidden_states_equal(pretrained, model, folder, sentences=SENTENCES):
+def assert_hidden_states_equal(pretrained, model, folder, sentences=SENTENCES, tolerance=1e-5):
     """Ours packed, theirs one at a time, pieces by transformers' own tokenizer."""
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     batch, encoding = encoded(pretrained, *sentences)
@@ -76,7 +76,7 @@ def assert_hidden_states_equal(pretrained, model, folder, sentences=SENTENCES):
             wanted = model(**theirs(sentence, return_tensors="pt"), output_hidden_states=True).hidden_states
         assert len(wanted) == len(parts)
         for found, layer in zip(parts, wanted, strict=True):
-            assert (found[number] - layer[0]).abs().max() <= 1e-5, sentence
+            assert (found[number] - layer[0]).abs().max() <= tolerance, sentence
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -378,10 +378,10 @@ def minilm_folder():
 
 
 def test_released_hidden_states_are_those_of_transformers(minilm_folder):
-    """In double precision: its numbers go to 10, so that two float32 computations may lie 1e-5 apart, each half as far
-    from the truth."""
+    """In double precision. Its numbers go to 10, and of thousands of rows one strays by 1e-5 with AVX-512 (theirs by
+    4e-6): 16 units in the last place of 10 are asked for."""
     model = transformers.AutoModel.from_pretrained(minilm_folder).double().eval()
-    assert_hidden_states_equal(hf_bert.read(minilm_folder), model, minilm_folder, SENTENCES[::4])
+    assert_hidden_states_equal(hf_bert.read(minilm_folder), model, minilm_folder, SENTENCES[::4], 16 * 2**-20)
 
 
 def test_released_sentence_vectors_are_those_of_sentence_transformers(minilm_folder):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from polyseme.errors import BadFile
-from polyseme.formats.pth import read_tensors
+from polyseme.formats.pth import names_in, read_tensors
 
 TENSORS = {"a.weight": torch.arange(6.0).view(2, 3), "b": torch.ones(4)}
 
@@ -81,3 +81,16 @@ def test_what_is_no_set_of_named_tensors_is_refused(tmp_path, thing):
 def test_a_missing_file_is_said(tmp_path):
     with pytest.raises(BadFile, match="There is no file"):
         read_tensors(tmp_path / "m.pth")
+
+
+@pytest.mark.parametrize("place, value", [(6, 255), (8, 1), (46, 0xFF)])
+def test_an_archive_whose_directory_is_damaged_is_refused_and_looked_at_without_harm(tmp_path, place, value):
+    """A version that nobody knows, the mark of an encrypted entry, a name that is no text."""
+    path = tmp_path / "m.pth"
+    torch.save(TENSORS, path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + place] = value
+    path.write_bytes(content)
+    assert isinstance(names_in(path), bytes)
+    with pytest.raises(BadFile, match=r"m\.pth"):
+        read_tensors(path)

@@ -268,3 +268,14 @@ def test_a_stranger_s_folder_is_not_replaced_even_by_force(tmp_path):
 def test_a_word_is_not_its_own_neighbour_in_another_form(tmp_path):
     (tmp_path / "g.txt").write_text("crack 1 2 3\nwall 4 5 6\n")
     assert [word for word, _ in Neighbours.of(polyseme.load(tmp_path / "g.txt")).nearest("Crack", 5)] == ["wall"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path):
+    (tmp_path / "g.txt").write_bytes(b"\xef\xbb\xbfcrack 1 2 3\nwall 4 5 6\n")
+    assert polyseme.load(tmp_path / "g.txt").tokenizer.words == ("crack", "wall")
+
+
+def test_a_first_line_without_an_end_is_no_vector(tmp_path):
+    (tmp_path / "g.txt").write_text("a" + " 1" * 600_000 + "\n")
+    with pytest.raises(BadFile, match="no known kind"):
+        polyseme.load(tmp_path / "g.txt")

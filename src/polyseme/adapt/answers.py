@@ -107,6 +107,8 @@ class Answers:
                 f"Input {place} has no answer. Questions without one cannot be learned from here: leave them out."
             )
         words, (start, end) = to_text(context).spans, spans[0]
+        if not (type(start) is type(end) is int and 0 <= start < end <= len(context)):
+            raise Mistake(f"Input {place}: its context has {len(context)} characters, the answer is {spans[0]!r}.")
         first = bisect_right([word[1] for word in words], start)
         last = bisect_left([word[0] for word in words], end) - 1
         if not 0 <= first <= last < len(words):

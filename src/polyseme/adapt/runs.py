@@ -21,7 +21,7 @@ from polyseme.adapt.kinds import check_task
 from polyseme.adapt.settings import Settings, settings
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
-from polyseme.files import clear_leftovers, damage, locked, sha256, write_file
+from polyseme.files import clear_leftovers, damage, json_object, locked, sha256, write_file
 from polyseme.formats import load
 from polyseme.tasks.pictures import can_draw, confusion_picture
 from polyseme.tasks.reading import Columns, Read, read, strange
@@ -80,6 +80,7 @@ class FitRun:
             if place.is_dir() and damage(place) is None:
                 fitted, found = folder.load_fitted(place)[0], self._found_before()
             else:
+                shutil.rmtree(place, ignore_errors=True)  # it is damaged, if it is there
                 fitted = self._fitted(pretrained, data, valid, values, tell)
                 folder.save(fitted, place, self.task, force=True)
                 found = {"seconds": round(time.monotonic() - started, 1)}
@@ -104,7 +105,7 @@ class FitRun:
     def _found_before(self) -> dict[str, Any]:
         """How long the fit took and how well it did; nothing where it was killed before that was written."""
         path = self.out / RESULT
-        return dict(json.loads(path.read_bytes())) if path.is_file() else {}
+        return (json_object(path) if path.is_file() else None) or {}
 
     def _clean(self) -> None:
         """A fitted model needs nothing to go on from."""

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -39,6 +40,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
     arguments = sys.argv[1:]
+    if "--json" in arguments and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as JSON is, whatever the terminal can show
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is half written is removed on the way out
     named = [word for word in arguments if not word.startswith("-")]
     chosen = named[0] if named else None  # not next(): once its file is imported, that is the verb in here
     module = import_module(f"polyseme.cli.{chosen}") if chosen in VERBS else None

@@ -6,6 +6,8 @@ from typing import Any
 
 import typer
 
+_TOLD = ("layers", "tune", "head", "pool")  # of a fitted model's settings
+
 
 def run(
     model: Path = typer.Argument(help="A file or folder of any known format."),
@@ -23,11 +25,13 @@ def run(
 
 def _task(place: Path) -> dict[str, Any] | None:
     """What stands on the encoder where it is a fitted model's."""
-    if not (place / "task.json").is_file():
-        return None
-    found = json.loads((place / "task.json").read_bytes())
-    settings = {name: found["settings"][name] for name in ("layers", "tune", "head", "pool")}
-    return {"task": found["task"], **found["kind"], **settings}
+    from polyseme.files import json_object
+
+    found = (json_object(place / "task.json") if (place / "task.json").is_file() else None) or {}
+    kind, settings = found.get("kind"), found.get("settings")
+    if not isinstance(kind, dict) or not isinstance(settings, dict):
+        return None  # a task.json of somebody else
+    return {"task": found.get("task"), **kind, **{name: settings.get(name) for name in _TOLD}}
 
 
 def _shown(value: Any) -> str:
@@ -40,7 +44,8 @@ def _made(facts: dict[str, Any]) -> str | None:
     """Where a model comes from in a line; --json has all of it."""
     from polyseme.cli.progress import clock
 
-    if "recipe" not in facts:
+    parts = [facts.get(name, {}) for name in ("recipe", "corpus", "metrics", "cost")]
+    if "recipe" not in facts or not all(isinstance(part, dict) for part in parts):
         return _shown(facts) if facts else None
     files = [Path(file["path"]).name for file in facts.get("corpus", {}).get("files", [])]
     scores = {name: value for name, value in facts.get("metrics", {}).items() if name not in ("loss", "norm", "rate")}

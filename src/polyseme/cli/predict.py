@@ -34,13 +34,13 @@ def run(
 
 
 def _inputs(task: str, data: Path, columns: Any, stages: Any) -> list[Any]:
-    from polyseme.cli.inputs import read_lines
+    from polyseme.cli.inputs import is_table, read_lines
     from polyseme.tasks.reading import read
 
     if task in ("classify", "regress", "tag") and (
-        str(data) == "-" or (data.suffix == ".txt" and _has_texts(task, data, stages))
+        str(data) == "-" or (not is_table(data) and _has_texts(task, data, stages))
     ):
-        return list(read_lines(data))
+        return read_lines(data)
     found = read(task, data, columns, labelled=False)
     for line in found.said:
         stages.say(line)
@@ -48,7 +48,7 @@ def _inputs(task: str, data: Path, columns: Any, stages: Any) -> list[Any]:
 
 
 def _has_texts(task: str, data: Path, stages: Any) -> bool:
-    """Whether a .txt has a text a line, which words to be tagged need not have."""
+    """Whether what is no table has a text a line, which words to be tagged need not have."""
     from polyseme.tasks.conll import has_columns
 
     if task != "tag":

@@ -19,7 +19,7 @@ from polyseme.text.marked import MarkedWords, turned
 from polyseme.types import Batch, Encoding, State, mirrored
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
-Size = Annotated[int, Field(gt=0)]
+Size = Annotated[int, Field(ge=1, le=1 << 30)]
 
 
 class Dropouts(BaseModel):
@@ -42,7 +42,7 @@ class AwdLstmConfig(BaseModel):
     n_words: Size
     embedding_width: Size = 400
     hidden_width: Size = 1152
-    n_layers: Size = 3
+    n_layers: Annotated[int, Field(ge=1, le=64)] = 3
     bidirectional: bool = False  # a forward and a backward model side by side
     dropouts: Dropouts = Dropouts()
     dropout_multiplier: Annotated[float, Field(ge=0)] = 1.0

@@ -21,7 +21,7 @@ from polyseme.text.characters import N_CHARACTERS, PAD, CharacterTokenizer
 from polyseme.types import Batch, Encoding, State
 
 Size = Annotated[int, Field(ge=1, le=1 << 20)]
-Clip = Annotated[float, Field(gt=0)]
+Clip = Annotated[float, Field(gt=0, le=1e30)]  # a float32
 Count = Annotated[int, Field(ge=0, le=64)]
 
 _FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))

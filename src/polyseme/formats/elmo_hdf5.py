@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from itertools import takewhile
 from pathlib import Path
 
@@ -17,13 +18,22 @@ from polyseme.encoders.elmo import ElmoConfig, ElmoEncoder
 from polyseme.errors import BadFile, Mistake, listed
 from polyseme.files import write_file
 from polyseme.formats.elmo_layout import TOKEN_PROJECTION, Array, Options, options, tensors, to_file, to_ours
+from polyseme.formats.tensors import fill
 from polyseme.text import word_lists
 from polyseme.text.characters import CharacterTokenizer
 
 NAME = "elmo_hdf5"
 
 _OPTIONS, _WEIGHTS, _VOCABULARY = "options.json", "lm_weights.hdf5", "vocab.txt"
-_DAMAGE = (OSError, RuntimeError, KeyError, ValueError)  # what h5py raises for a damaged file, by where the damage is
+_DAMAGE = (
+    OSError,
+    RuntimeError,
+    KeyError,
+    ValueError,
+    MemoryError,
+)  # what h5py raises for a damaged file, by where the damage is
+
+_MOST_PACKED = 1100  # bytes in one; gzip comes to 1032 where all are zeros
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +51,7 @@ def read(path: Path) -> Pretrained:
     with torch.inference_mode(False):  # parameters made in inference mode could not learn, nor tell when they change
         with torch.device("meta"):  # they come from the file: draw none
             encoder = ElmoEncoder(config)
-        encoder.load_state_dict(to_ours(config, arrays), assign=True)
+        fill(encoder, to_ours(config, arrays), str(weights_file))
     vocabulary = weights_file.with_name(_VOCABULARY)
     words = tuple(word_lists.read_distinct(vocabulary)) if vocabulary.is_file() else None
     tokenizer = CharacterTokenizer(config.max_characters, words)
@@ -155,6 +165,12 @@ def _problem(dataset: h5py.Dataset, shape: tuple[int, ...]) -> str | None:
     if dataset.is_virtual or dataset.external:
         return "keeps its values in another file; wanted them in this one"
     stored = dataset.id.get_storage_size()
-    if stored < (1 if dataset.compression else dataset.nbytes):
+    if stored * (_MOST_PACKED if dataset.compression else 1) < dataset.nbytes:
         return f"has {stored} bytes of values; wanted {dataset.nbytes}"
+    if dataset.chunks and dataset.id.get_num_chunks() < math.prod(map(_n_parts, dataset.shape, dataset.chunks)):
+        return "lacks a part of its values"  # which HDF5 would take for zeros
     return None
+
+
+def _n_parts(size: int, of_chunk: int) -> int:
+    return -(-size // of_chunk)

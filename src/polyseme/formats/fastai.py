@@ -17,6 +17,7 @@ from polyseme.encoders.pretrained import Pretrained
 from polyseme.errors import BadFile, Mistake, listed
 from polyseme.formats.itos import read_itos, write_itos
 from polyseme.formats.pth import names_in, read_tensors
+from polyseme.formats.tensors import fill
 from polyseme.text.marked import MarkedWords
 
 NAME = "fastai"
@@ -131,9 +132,9 @@ def _model(tensors: dict[str, Tensor], has_decoder: bool, path: Path) -> tuple[A
     names, shapes = _names(config), {name: value.shape for name, value in encoder.state_dict().items()}
     wanted = {theirs: shapes[ours] for theirs, ours in names.items()}
     _account(tensors, wanted | ({} if lm is None else {_BIAS: lm.bias.shape}), path)
-    _fill(encoder, names, tensors)
+    fill(encoder, _copied(names, tensors), str(path))
     if lm is not None:
-        _fill(lm, {_BIAS: "bias"}, tensors)
+        fill(lm, _copied({_BIAS: "bias"}, tensors), str(path))
     return encoder.eval(), None if lm is None else lm.eval()
 
 
@@ -154,10 +155,9 @@ def _config(tensors: dict[str, Tensor], path: Path) -> AwdLstmConfig:
     )
 
 
-def _fill(module: nn.Module, names: dict[str, str], tensors: dict[str, Tensor]) -> None:
-    """Give a module without memory its tensors, as copies: those in the file are only mapped."""
-    state = {ours: tensors[theirs].to(torch.float32, copy=True).contiguous() for theirs, ours in names.items()}
-    module.load_state_dict(state, assign=True)
+def _copied(names: dict[str, str], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Under our names, as copies: those in the file are only mapped."""
+    return {ours: tensors[theirs].to(torch.float32, copy=True).contiguous() for theirs, ours in names.items()}
 
 
 def _names(config: AwdLstmConfig) -> dict[str, str]:

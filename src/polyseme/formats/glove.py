@@ -8,6 +8,7 @@ from polyseme.formats.lines import read_lines, write_lines
 from polyseme.formats.vectors import opened, table, to_pretrained
 
 NAME = "glove"
+_LONGEST_LINE = 1 << 20
 
 
 def sniff(path: Path) -> bool:
@@ -29,7 +30,8 @@ def write(pretrained: Pretrained, path: Path) -> None:
 def _width(path: Path) -> int:
     """How many numbers follow the first word."""
     with opened(path) as file:
-        fields = file.readline(1 << 20).split()[1:]
+        line = file.readline(_LONGEST_LINE)
+    fields = [] if len(line) == _LONGEST_LINE else line.split()[1:]
     try:
         [float(field) for field in fields]
     except ValueError:

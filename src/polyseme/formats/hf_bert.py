@@ -103,7 +103,7 @@ def _config_fields(folder: Path) -> dict[str, Any]:
         raise BadFile(f"{path} has {path.stat().st_size:,} bytes; a config has a few thousand. Copy it again.")
     try:
         fields = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadFile(f"{path} is not JSON: {error}. Copy it again.") from None
     if not isinstance(fields, dict):
         raise BadFile(f"{path} holds a {type(fields).__name__}; wanted an object in braces. Copy it again.")

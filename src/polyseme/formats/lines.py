@@ -1,5 +1,6 @@
 """Word vectors as text, `word v1 … vD` a line, read many lines at a time."""
 
+import codecs
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -23,6 +24,8 @@ def read_lines(path: Path, width: int, skip: int = 0) -> tuple[list[str], Rows]:
         first = skip + 1
         while lines := [line.rstrip() for line in islice(file, _LINES)]:
             found, block = _parse(path, lines, width, first)
+            if first == 1 and found:
+                found[0] = found[0].removeprefix(codecs.BOM_UTF8)
             words += [decoded(word) for word in found]
             blocks.append(block)
             first += len(lines)

@@ -120,5 +120,5 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         with safe_open(path, framework="pt") as file:  # checks the header against the file's size
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except SafetensorError as error:
-        raise BadFile(f"{path} is damaged ({error}). Copy it again.") from None
+    except (SafetensorError, OSError) as error:
+        raise BadFile(f"{path} cannot be read ({error}). Copy it again, and look at its permissions.") from None

@@ -33,6 +33,10 @@ _BESIDE_WEIGHTS: list[Any] = [
 ]
 
 
+# what zipfile raises, by where the damage is
+_BAD_ZIP = (OSError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile)
+
+
 def names_in(path: Path) -> bytes:
     """The part of a .pth file that has the names of its tensors, unread; empty where there is none."""
     try:
@@ -42,7 +46,7 @@ def names_in(path: Path) -> bytes:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if entry.filename.endswith("/data.pkl")]
             return archive.read(entries[0]) if entries and _is_stored(entries[0]) else b""
-    except (OSError, zipfile.BadZipFile):
+    except _BAD_ZIP:
         return b""
 
 
@@ -76,7 +80,7 @@ def _has_room(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return all(_is_stored(entry) for entry in archive.infolist())
-    except (OSError, zipfile.BadZipFile):
+    except _BAD_ZIP:
         return False
 
 

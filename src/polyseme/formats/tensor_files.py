@@ -76,7 +76,7 @@ def _index(path: Path) -> dict[str, str]:
         raise BadFile(f"{path} has {path.stat().st_size:,} bytes; an index has a few thousand. Copy it again.")
     try:
         places = {str(name): Path(part) for name, part in json.loads(path.read_text("utf-8"))["weight_map"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadFile(f"{path} is no index of parts: it needs a 'weight_map' of tensors and files.") from None
     parts = sorted(set(places.values()))
     absent = [str(part) for part in parts if part != Path(part.name) or not (path.parent / part).is_file()]

@@ -30,6 +30,8 @@ class Neighbours:
     def nearest(self, word: str, n: int = 10) -> list[tuple[str, float]]:
         """The n nearest words and their cosines, the word itself left out."""
         direction = directions(cast(list[NDArray[np.float32]], self.pretrained.embed([[word]]))[0])
+        if not direction.any() and word in self.words:
+            raise Mistake(f"The vector of {word!r} is all zeros: nothing is near it.")
         if not direction.any():
             raise Mistake(f"{word!r} has no vector here.{did_you_mean(word, self.words[:50_000])}")
         cosines = self.directions @ direction[0]

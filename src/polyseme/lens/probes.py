@@ -63,7 +63,7 @@ def probe(
     n_train = sum(len(one.words) for one in train)
     tags: Names = np.array([tag for one in sentences for tag in one.tags])
     if len(set(tags[:n_train])) < 2:
-        raise Mistake(f"All words have the tag {tags[0]!r}. Two tags are the least to tell apart.")
+        raise Mistake(f"All words have the tag {str(tags[0])!r}. Two tags are the least to tell apart.")
     controls = control_tags([word for one in sentences for word in one.words], tags[:n_train], seed)
     _refuse_too_many(len(tags), pretrained.encoder.widths)
     spans = [Span(number, place, place + 1) for number, one in enumerate(sentences) for place in range(len(one.words))]
