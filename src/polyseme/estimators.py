@@ -10,7 +10,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -225,7 +231,7 @@ class SpanFinder(Adapts):
         return next(iter(self._fitted().evaluate(Data(_listed(X), _listed(y))).values()))
 
 
-class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Embedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Texts to vectors, one a text, for any estimator behind it in a pipeline."""
 
     def __init__(self, encoder: str | Path | Pretrained = "bert-starter", *, layers: str | int = "top") -> None:
@@ -235,12 +241,16 @@ class Embedder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Nothing is learned; the encoder is loaded."""
         self.pretrained_ = self.encoder if isinstance(self.encoder, Pretrained) else load(self.encoder)
+        self._n_features_out = self._vectors([]).shape[1]  # scikit-learn asks for it by this name
         return self
 
     def transform(self, X: Sequence[Any]) -> Array:
         """(texts, width), the mean over each text's words."""
         check_is_fitted(self, "pretrained_")
-        return np.asarray(self.pretrained_.embed(_listed(X), layers=self.layers, level="text"))  # type: ignore[arg-type]
+        return self._vectors(_listed(X))
+
+    def _vectors(self, texts: list[Any]) -> Array:
+        return np.asarray(self.pretrained_.embed(texts, layers=self.layers, level="text"))  # type: ignore[arg-type]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

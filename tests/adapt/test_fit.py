@@ -209,7 +209,7 @@ def test_a_killed_fit_goes_on_and_ends_byte_equal(any_encoder, tune, more, tmp_p
             break
         except Kill:
             pass
-    assert len(deaths) >= 3
+    assert len(deaths) >= (2 if "patience" in more else 3)  # it may end before the third
     for one, other in ((whole.top, broken.top), (whole.pretrained.encoder, broken.pretrained.encoder)):
         for name, tensor in one.state_dict().items():
             assert torch.equal(tensor, other.state_dict()[name]), name

@@ -94,7 +94,20 @@ def test_tags_are_fitted_from_conll_columns(run, encoder, tmp_path):
     options = ["--encoder", encoder, "--out", tmp_path / "run", "--set", "head_rate=0.03"]
     run("fit", "tag", tmp_path / "ner.txt", *options)
     assert json.loads(run("evaluate", tmp_path / "run", tmp_path / "ner.txt", "--json").stdout)["span_f1"] > 0.9
-    assert run("predict", tmp_path / "run", tmp_path / "ner.txt").stdout.startswith("B-PER O B-LOC")
+    lines = run("predict", tmp_path / "run", tmp_path / "ner.txt").stdout.splitlines()
+    assert [line.split("\t")[1] for line in lines[:3]] == ["B-PER", "O", "B-LOC"]
+    assert lines[6] == ""
+    (tmp_path / "plain.txt").write_text("John  visited Paris at night.\nvisited at night\n")
+    said = run("predict", tmp_path / "run", tmp_path / "plain.txt", "--json").stdout.splitlines()
+    first, second = map(json.loads, said)
+    assert first["words"] == ["John", "visited", "Paris", "at", "night", "."]
+    assert len(first["label"]) == 6
+    for found in first["spans"]:
+        assert first["input"][found["start"] : found["end"]] == found["text"]
+    assert {"type": "LOC", "text": "Paris", "start": 14, "end": 19} in first["spans"]
+    assert second["spans"] == []
+    said = json.loads(run("predict", tmp_path / "run", tmp_path / "ner.txt", "--json").stdout.splitlines()[0])
+    assert said["spans"][0] == {"type": "PER", "text": said["words"][0], "first": 0, "last": 0}
 
 
 @pytest.mark.parametrize(
@@ -130,11 +143,11 @@ def test_words_to_be_tagged_come_as_text_or_as_columns(run, encoder, tmp_path):
     run("fit", "tag", tmp_path / "ner.txt", "--encoder", encoder, "--out", out, "--epochs", 2)
     (tmp_path / "plain.txt").write_text("John visited Paris .\n")
     done = run("predict", out, tmp_path / "plain.txt")
-    assert len(done.stdout.split()) == 4
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["John", "visited", "Paris", ".", ""]
     assert "read as text, a text a line" in done.stderr
     (tmp_path / "words.txt").write_text("John\nvisited\nParis\n\nMary\n")
-    found = run("predict", out, tmp_path / "words.txt").stdout.splitlines()
-    assert [len(tags.split()) for tags in found] == [3, 1]
+    found = run("predict", out, tmp_path / "words.txt").stdout.split("\n\n")
+    assert [len(block.splitlines()) for block in found] == [3, 1, 0]
 
 
 def test_labels_that_were_never_learned_from_are_said(run, encoder, table, tmp_path):
@@ -203,3 +216,10 @@ def test_json_is_utf_8_whatever_the_terminal_is(run, encoder, table, tmp_path, m
     command = [sys.executable, "-m", "polyseme", "predict", tmp_path / "run", tmp_path / "lines.txt", "--json"]
     said = subprocess.run(command, capture_output=True).stdout
     assert json.loads(said.decode("utf-8"))["input"] == "Größe 🎬"
+
+
+def test_words_that_an_encoder_does_not_know_are_said(run, encoder, tmp_path):
+    rows = ["text,label", *["die Rechnung war gut,gut", "die Rechnung war falsch,schlecht"] * 10]
+    (tmp_path / "german.csv").write_text("\n".join(rows) + "\n")
+    said = run("fit", "classify", tmp_path / "german.csv", "--encoder", encoder, "--out", tmp_path / "run").stderr
+    assert "The encoder knows 0% of the words; not die, Rechnung, war" in said

@@ -124,3 +124,20 @@ def test_holm_never_lowers_a_p_and_keeps_their_order():
     assert all(new >= old for new, old in zip(corrected, p_values, strict=True))
     assert np.argsort(p_values).tolist() == sorted(range(20), key=lambda place: (corrected[place], p_values[place]))
     assert holm([]) == []
+
+
+@pytest.mark.parametrize("n_seeds", [2, 3])
+def test_seeds_that_come_to_one_score_by_chance_make_no_interval_of_a_point(n_seeds):
+    """With few examples two seeds often have equal scores: what differs is then the examples' part alone."""
+    draw, n, n_runs = np.random.default_rng(0), 60, 1000
+    counts = draw.multinomial(n, [1 / n] * n, 800).astype(float)
+    n_covered = n_inside = n_called = 0
+    for run in range(n_runs):
+        one, other = ((draw.random((n_seeds, n)) < 0.85).astype(float) for _ in range(2))
+        low, high = interval(draws(one.mean(1), (one @ counts.T) / n, seed=run))
+        n_covered, n_inside = n_covered + (low <= 0.85 <= high), n_inside + (low <= one.mean() <= high)
+        difference = one - other
+        n_called += p_value(draws(difference.mean(1), (difference @ counts.T) / n, seed=run)) < 0.01
+    assert n_covered / n_runs > 0.93
+    assert n_inside == n_runs
+    assert n_called / n_runs < 0.02

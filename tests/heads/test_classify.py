@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from polyseme.heads.classify import Classify
+from polyseme.heads.head import Features
 
 MODELS = ["linear", "ulmfit", "bilstm"]
 LENGTHS = [3, 1, 5, 2, 4, 2, 3, 6]
@@ -62,3 +63,15 @@ def test_the_encoders_own_vector_of_a_text_is_read_where_there_is_one(features):
     pooled = torch.randn(2, 4)
     assert torch.equal(head(features(words, [2, 3], pooled)), head.model.out(pooled))
     assert not torch.allclose(head(features(words, [2, 3])), head.model.out(pooled))
+
+
+@pytest.mark.parametrize("model", ["linear", "ulmfit", "bilstm", "pair"])
+def test_a_head_begins_with_how_frequent_classes_are(model):
+    head = Classify(8, 3, model).eval()
+    targets = torch.tensor([0] * 90 + [1] * 10)
+    head.expect(targets)
+    features = Features(torch.zeros(4, 8), torch.tensor([0, 2, 4]))
+    shares = head(features).softmax(1)[0] if model == "linear" else head.model.out.bias.softmax(0)
+    torch.testing.assert_close(shares, torch.tensor([90, 10, 0.5]) / 100.5, rtol=1e-4, atol=1e-6)
+    head.expect(torch.tensor([0, 1, 2] * 5))
+    assert head.model.out.bias.tolist() == pytest.approx([0, 0, 0], abs=1e-6)

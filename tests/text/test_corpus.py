@@ -201,3 +201,10 @@ def test_a_missing_pyarrow_is_named(tmp_path, monkeypatch):
 def test_the_validation_corpus_has_its_documents(shared):
     found = documents(shared / "data" / "corpus" / "english.valid.txt.zst")
     assert len(found) == 641
+
+
+@pytest.mark.parametrize("name", ["tickets.csv", "tickets.TSV", "tickets.csv.gz"])
+def test_a_table_is_no_corpus(tmp_path, name):
+    (tmp_path / name).write_bytes(b"text,label\nno light,bug\n")
+    with pytest.raises(BadData, match=r"it is a table.*\.jsonl"):
+        list(passages(tmp_path / name))

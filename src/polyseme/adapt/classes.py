@@ -22,6 +22,7 @@ from polyseme.tasks import scores
 from polyseme.tasks.intervals import Estimate, share
 from polyseme.types import Prediction
 
+_NEARLY_ALL = 0.9
 _TYPES: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__}
 
 
@@ -102,8 +103,10 @@ class Classes:
         }
 
     def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
-        """Whether one class is said of everything though there are several."""
-        return len({one.label for one in said}) == 1 and len({str(label) for label in labels}) > 1
+        """Whether one class is said of everything though there are several, and not nearly all are of that one."""
+        given = {one.label for one in said}
+        n_right = sum(str(label) in given for label in labels)
+        return len(given) == 1 and n_right < _NEARLY_ALL * len(labels)
 
     def facts(self) -> dict[str, Any]:
         return {"names": list(self.names), "pairs": self.texts.pairs, "label_type": self.label_type}

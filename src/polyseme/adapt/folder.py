@@ -101,7 +101,7 @@ def _what_it_is(path: Path) -> str:
     if not path.exists() and str(path) not in starters():
         names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         return f"There is no folder {path}.{did_you_mean(path.name, names)}"
-    if str(path) in starters() or _is_encoder(path):
+    if str(path) in starters() or _is_encoder(path) or (path / "model").is_dir():  # a pretraining that is finished
         return f"{path} is an encoder that has not been fitted. Fit it: polyseme fit TASK DATA --encoder {path}"
     if (path / RUN).is_file():
         return f"{path} is a run that has no fitted model. Give the command that began it again to finish it."

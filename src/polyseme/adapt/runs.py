@@ -17,8 +17,9 @@ from polyseme.adapt.data import Data
 from polyseme.adapt.fit import ATTEMPTS, fit
 from polyseme.adapt.fitted import Fitted
 from polyseme.adapt.frozen import reading_digest
-from polyseme.adapt.kinds import check_task
+from polyseme.adapt.kinds import check_task, kind_for
 from polyseme.adapt.settings import Settings, settings
+from polyseme.adapt.unread import unread
 from polyseme.encoders import Pretrained
 from polyseme.errors import Mistake
 from polyseme.files import clear_leftovers, damage, json_object, locked, sha256, write_file
@@ -99,7 +100,9 @@ class FitRun:
         if self.before is not None:
             pretrained = load(self.before(self.encoder, data.inputs, self.out, tell))
         data = self._limited(data, values.seed)
-        tell(Report("Fitting", 0, 1, said=_shares(data, valid, values)))
+        level = kind_for(self.task, data, pretrained, values).level
+        for said in (_shares(data, valid, values), *unread(pretrained, data.inputs, values, level)):
+            tell(Report("Fitting", 0, 1, said=said))
         return fit(pretrained, self.task, data, values, valid, self.out, tell)
 
     def _found_before(self) -> dict[str, Any]:

@@ -57,6 +57,7 @@ class Session:
         self.last: dict[str, Any] = {}  # and at the last
         self.best_weights: dict[str, Tensor] = {}
         self.n_worse = 0  # epochs since the best one
+        self.losses = (0.0, 0)  # the sum and the number of those of this epoch's steps
 
     @property
     def n_epochs(self) -> int:
@@ -74,6 +75,7 @@ class Session:
         """Train, and put the weights of the epoch that is kept in place; what was measured then."""
         self.module.requires_grad_(True)
         self._measure_scale()
+        self.top.head.expect(self.targets)
         optimizer = torch.optim.AdamW(self._groups(), lr=0.0, fused=True)
         first = self._resume(folder, optimizer) if folder else 0
         log = resume.Log(folder / "metrics.jsonl", first) if folder else None
@@ -228,6 +230,9 @@ class Session:
         return self.settings.patience is not None and self.n_worse >= self.settings.patience
 
     def _report(self, now: Progress, n_steps: int, speed: float, measured: dict[str, float] | None) -> Report:
-        epoch = (now.step - 1) // self.order.steps_an_epoch + 1
-        note = f"epoch {epoch}/{self.n_epochs} · loss {now.loss:.3f} · {speed:,.0f} examples/s"
+        before, step = divmod(now.step - 1, self.order.steps_an_epoch)
+        total, n = self.losses if step else (0.0, 0)
+        self.losses = (total + now.loss, n + 1)
+        loss = self.losses[0] / self.losses[1]
+        note = f"epoch {before + 1}/{self.n_epochs} · loss {loss:.3f} · {speed:,.0f} examples/s"
         return Report("Fitting", now.step, n_steps, note, measured or None, loss=now.loss)

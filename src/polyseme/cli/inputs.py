@@ -39,22 +39,27 @@ def is_table(path: Path) -> bool:
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, compressed or not, or of standard input for -."""
-    from polyseme.tasks.lines import numbered_lines
+    from polyseme.errors import BadData
 
-    if str(path) == "-":
-        return _lines_of_stdin()
-    return [line.removesuffix("\n").removesuffix("\r") for _, line in numbered_lines(path)]
-
-
-def _lines_of_stdin() -> list[str]:
-    from polyseme.errors import BadData, Mistake
-
-    if sys.stdin is None:  # closed by who began this
-        raise Mistake("There is no standard input to read texts from. Name a file, or send text in.")
-    content = sys.stdin.buffer.read()
+    content = _content(path)
     try:
         lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise BadData("this is not UTF-8. Save the file as UTF-8.", Path("-"), line) from None
+        raise BadData("this is not UTF-8. Save the file as UTF-8.", path, line) from None
     return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+
+
+def _content(path: Path) -> bytes:
+    from polyseme.errors import BadFile, Mistake
+    from polyseme.text.streams import blocks
+
+    if str(path) == "-":
+        if sys.stdin is None:  # closed by who began this
+            raise Mistake("There is no standard input to read texts from. Name a file, or send text in.")
+        return sys.stdin.buffer.read()
+    try:
+        return b"".join(blocks(path))
+    except OSError as error:
+        hint = " Texts stand in a file, or come in by -." if " " in path.name and not path.exists() else ""
+        raise BadFile(f"{path} cannot be read: {error.strerror}.{hint}") from None

@@ -43,17 +43,21 @@ def draws(points: Numbers, resampled: Numbers, seed: int = 0) -> Numbers:
     drawn. The draws' own shape stays: near 1 a score has more room below it than above. Seeds are not resampled: three
     of them, drawn again and again, never leave the range of the three, which holds the mean of all seeds 75 times in
     100. Their part is Student's instead. It holds already what seeds differ by since each errs on examples of its own;
-    that is taken off the part of the examples, so that it does not count twice.
+    that is taken off the part of the examples, so that it does not count twice. Where seeds differ by no more than
+    that, as a few do by chance, the part of the examples stands for all.
     """
     again, n_seeds = resampled.mean(0), len(points)
     centre = np.asarray(again + 2 * (points.mean() - again.mean()), np.float64)
     if n_seeds == 1:
         return centre
+    between = float(points.var(ddof=1)) / n_seeds
     own = float((resampled - again).var(1).sum()) / (n_seeds - 1) / n_seeds
+    if between <= own:
+        return centre
     common = np.sqrt(max(0.0, 1 - own / max(float(centre.var()), 1e-300)))
     tails = np.random.default_rng([seed, 1]).standard_t(n_seeds - 1, len(centre))
     middle = float(centre.mean())
-    return np.asarray(middle + common * (centre - middle) + tails * points.std(ddof=1) / np.sqrt(n_seeds), np.float64)
+    return np.asarray(middle + common * (centre - middle) + tails * np.sqrt(between), np.float64)
 
 
 def interval(drawn: Numbers, level: float = 0.95) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from polyseme.formats import provenance
 from polyseme.formats.fewer_bits import Weights, smaller, whole
 from polyseme.formats.tensors import fill, under
 
-NAME = "polyseme"
+NAME = "native"
 VERSION = 1
 
 

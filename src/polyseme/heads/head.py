@@ -35,6 +35,9 @@ class Head(nn.Module):
         """What training makes small: a mean over texts or over words."""
         raise NotImplementedError
 
+    def expect(self, targets: Any) -> None:
+        """Begin with what the targets alone tell, where a head can; what is then learned is what texts add to it."""
+
     def decode(self, logits: Tensor, offsets: Tensor) -> Any:
         """The answers."""
         raise NotImplementedError

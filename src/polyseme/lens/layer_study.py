@@ -85,7 +85,7 @@ def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     if n < 2:
         return None, None
     spread = float(student.ppf(0.975, n - 1)) * float(np.std(values, ddof=1)) / n**0.5
-    return float(np.mean(values)) - spread, float(np.mean(values)) + spread
+    return float(np.mean(values)) - spread, min(1.0, float(np.mean(values)) + spread)  # no score is more
 
 
 def _weights(run: Path) -> list[float] | None:

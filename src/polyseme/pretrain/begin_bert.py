@@ -115,7 +115,8 @@ def _model(recipe: BertRecipe, tokenizer: WordPiece, job: Job) -> tuple[BertEnco
     dropouts = ("hidden_dropout_prob", "attention_probs_dropout_prob")  # are the recipe's; the sizes are kept
     old.config = old.config.model_copy(update={name: getattr(recipe.encoder, name) for name in dropouts})
     encoder, heads, absent = completed(old, lm if isinstance(lm, BertHeads) else None, recipe.adjacent)
-    words = {word: number for word, number in tokenizer.backend.get_vocab().items() if number >= before.n_pieces}
+    n_before = before.n_pieces  # asked once: it counts the whole vocabulary
+    words = {word: number for word, number in tokenizer.backend.get_vocab().items() if number >= n_before}
     if words:
         rows = {number: pieces_of(before, word) for word, number in words.items()}
         encoder, heads = with_rows(encoder, heads, rows)

@@ -23,6 +23,7 @@ EXTENSIONS = (
     *(kind + packed for kind in (".txt", ".jsonl") for packed in streams.PACKED),
 )
 
+_TABLES = (".csv", ".tsv")
 _LONGEST_PASSAGE = 100_000  # characters; a passage is split in one piece
 _LONGEST_RECORD = 1 << 25  # characters of a line of .jsonl, which is parsed in one piece
 _LOOK_AHEAD = 1 << 20  # characters in which a blank line tells the layout
@@ -72,6 +73,12 @@ def passages(
     _check("layout", layout, LAYOUTS)
     _check("errors", errors, ERRORS)
     kind = _kind(path)
+    if kind in _TABLES:
+        raise BadData(
+            "it is a table, whose labels and marks are no text. Write the column with the text to a .txt, or to .jsonl "
+            "with the text in a field.",
+            path,
+        )
     if kind == ".parquet":
         return _marked(_parquet(path, field, on_read))
     texts = lines.decoded(streams.blocks(path, on_read), path, errors)
