@@ -36,11 +36,7 @@ Progress = bool | Callable[[Report], None]  # True for a bar, or whoever wants t
 
 
 class Adapts(BaseEstimator):  # type: ignore[misc]
-    """What all of them have: an encoder, what is read of it, and how much of it learns.
-
-    `encoder` is a name, a path or a Pretrained. layers is "top", "mix", "last4" or a number; tune is "frozen", "full"
-    or "gradual". What is None is chosen to suit the encoder and the task (see polyseme.adapt.settings).
-    """
+    """What all of them have: an encoder, what is read of it, and how much of it learns."""
 
     task: ClassVar[str]
 
@@ -65,6 +61,24 @@ class Adapts(BaseEstimator):  # type: ignore[misc]
         progress: Progress = False,
         more: dict[str, Any] | None = None,
     ) -> None:
+        """What is None is chosen to suit the encoder, the task and the number of examples.
+
+        encoder: a name, a path or a Pretrained.
+        layers: what the head reads: "top", "mix" (a learned weighted sum of all), "last4" or a layer's number.
+        tune: what learns: "frozen" (the head alone), "full" or "gradual" (one more block each epoch).
+        head: "linear", "bilstm", or "ulmfit" for whole texts.
+        pool: how words become a text: "mean", "concat", "first" or "pooler".
+        pairs: two texts "joined" in one sequence, as BERT reads them, or "apart".
+        crf: a CRF over the tags of a sentence.
+        epochs, batch_size: times through the examples; examples a step.
+        rate, head_rate: the learning rates of the encoder's top block and of the head.
+        valid: the part of the examples that is held out to measure epochs (at most 2,000; none of fewer than 100).
+        patience: stop after so many epochs without gain.
+        seed: of everything random.
+        cache: keep a frozen encoder's rows on disk, where later fits find them.
+        progress: True for a bar, or a function that hears each Report.
+        more: rarer settings by name, such as {"average": 0.3}; docs/adapting.md has them all.
+        """
         self.encoder = encoder
         self.layers = layers
         self.tune = tune

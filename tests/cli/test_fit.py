@@ -173,6 +173,9 @@ def test_a_class_a_row_is_doubted(run, encoder, tmp_path):
 def test_what_is_learned_from_is_said(run, encoder, table, tmp_path):
     done = run("fit", "classify", table, "--encoder", encoder, "--out", tmp_path / "run", "--epochs", 1, "--limit", 20)
     assert "20 examples to learn from, too few to hold any out: epochs are not measured." in done.stderr
+    assert "1 epochs are 1 steps, too few for most heads" in done.stderr
+    done = run("fit", "classify", table, "--encoder", encoder, "--out", tmp_path / "other", "--limit", 20)
+    assert "too few for most heads" not in done.stderr
 
 
 def test_what_is_no_fitted_model_is_told_apart(run, table, tmp_path):

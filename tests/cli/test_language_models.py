@@ -89,6 +89,8 @@ def test_a_bert_without_heads_says_which_it_wants(run):
 
 
 def test_bert_fills_each_mask(run):
+    _, out, _ = run("fill", "bert", "The [MASK] in the [MASK].", "-n", "3")
+    assert [line for line in out.splitlines() if line.startswith("[MASK]")] == ["[MASK] 1", "[MASK] 2"]
     code, out, _ = run("fill", "bert", "The [MASK] in the [MASK].", "-n", "3", "--json")
     assert code == 0
     assert [[len(words) for words in ways.values()] for ways in json.loads(out)] == [[3], [3]]

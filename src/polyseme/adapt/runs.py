@@ -34,6 +34,7 @@ from polyseme.train.report import Report
 Tell = Callable[[Report], None]
 
 RESULT = "result.json"
+_FEW_STEPS = 100
 _PATHS, _REPORT = "paths.json", "report.txt"
 _WRITTEN = ("fitted", RESULT, _PATHS, _REPORT)
 
@@ -100,6 +101,9 @@ class FitRun:
         if self.before is not None:
             pretrained = load(self.before(self.encoder, data.inputs, self.out, tell))
         data = self._limited(data, values.seed)
+        if values.epochs is not None and (n_steps := values.epochs * -(-len(data) // values.batch_size)) < _FEW_STEPS:
+            few = f"{values.epochs} epochs are {n_steps} steps, too few for most heads; leave them out for enough."
+            tell(Report("Fitting", 0, 1, said=few))
         level = kind_for(self.task, data, pretrained, values).level
         for said in (_shares(data, valid, values), *unread(pretrained, data.inputs, values, level)):
             tell(Report("Fitting", 0, 1, said=said))

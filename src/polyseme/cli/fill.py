@@ -20,7 +20,9 @@ def run(
     if as_json:
         print(json.dumps([filling.ways for filling in fillings], ensure_ascii=False))
         return
-    for filling in fillings:
+    for number, filling in enumerate(fillings, 1):
+        if len(fillings) > 1:
+            print(f"[MASK] {number}")
         _print_columns(filling.ways)
 
 
