@@ -42,3 +42,10 @@ def test_paragraphs_of_a_corpus_are_chosen_by_the_seed(tmp_path):
     assert numbers == sorted(set(numbers))
     assert found == sampled([tmp_path], 20) != sampled([tmp_path], 20, seed=1)
     assert len(sampled([tmp_path], 10_000)) == 200
+
+
+def test_a_text_that_comes_again_is_one_answer(tiny_bert, monkeypatch):
+    monkeypatch.setattr(contexts, "_WINDOW", 2)
+    texts = [to_text(string) for string in ("the wall", "a crack", "the wall", "the wall", "a film")]
+    found = nearest_words(tiny_bert, mentions(["a crack here"], "crack")[0], texts, n=5)
+    assert sorted(near.mention.text.string for near in found) == ["a crack", "a film", "the wall"]

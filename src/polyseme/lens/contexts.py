@@ -33,7 +33,7 @@ class Near:
 def nearest_words(
     pretrained: Pretrained, asked: Mention, texts: Iterable[Text], layer: int = -1, n: int = 10, tell: Tell = silent
 ) -> list[Near]:
-    """The n nearest words of all texts, the best of each text, nearest first.
+    """The n nearest words of all texts, the best of each text, nearest first; a text that comes again is passed over.
 
     Exact, however many words there are: they are compared as they are read and only the best are kept, so there is
     nothing to search through afterwards, and an index would take longer to build than the one pass that it saves.
@@ -44,8 +44,9 @@ def nearest_words(
         raise Mistake(f"{asked.word!r} has no vector here.")
     best: list[tuple[float, int, Near]] = []  # a heap of the n highest
     n_read, n_texts = 0, len(texts) if isinstance(texts, Sized) else 0
+    known = {hash(asked.text.string)}  # the text that is asked about is no answer
     for window in _windows(texts):
-        for place, near in enumerate(_best_of_texts(pretrained, window, wanted, layer, asked.text.string), n_read):
+        for place, near in enumerate(_best_of_texts(pretrained, _new(window, known), wanted, layer), n_read):
             heapq.heappush(best, (near.cosine, -place, near))
             if len(best) > n:
                 heapq.heappop(best)
@@ -70,11 +71,18 @@ def _windows(texts: Iterable[Text]) -> Iterator[list[Text]]:
         yield window
 
 
-def _best_of_texts(
-    pretrained: Pretrained, window: list[Text], wanted: np.ndarray, layer: int, own: str
-) -> Iterator[Near]:
-    """The word of each text that is nearest; the text that is asked about is no answer."""
-    window = [text for text in window if text.spans and text.string != own]
+def _new(window: list[Text], known: set[int]) -> list[Text]:
+    """Those with words that were not there before; they are known from now on."""
+    found = []
+    for text in window:
+        if text.spans and (key := hash(text.string)) not in known:
+            known.add(key)
+            found.append(text)
+    return found
+
+
+def _best_of_texts(pretrained: Pretrained, window: list[Text], wanted: np.ndarray, layer: int) -> Iterator[Near]:
+    """The word of each text that is nearest."""
     spans = words_of(window)
     cosines = np.zeros(len(spans), np.float32)
     for some in stream(pretrained, window, spans):
