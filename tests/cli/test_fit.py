@@ -58,6 +58,7 @@ def test_fit_evaluate_and_predict_in_three_commands(run, encoder, table, tmp_pat
     assert not (out / "checkpoints").exists()
     assert json.loads(run("inspect", out, "--json").stdout)["files"] == "whole"
     measured = json.loads(run("evaluate", out, table, "--json").stdout)
+    assert measured["classes"]["pos"].keys() == {"precision", "recall", "f1", "support"}
     assert measured["accuracy"] == fitted["test"]["accuracy"]
     assert "macro F1" in run("evaluate", out, table).stdout
     said = run("predict", out, table).stdout.split()
@@ -93,7 +94,10 @@ def test_tags_are_fitted_from_conll_columns(run, encoder, tmp_path):
     (tmp_path / "ner.txt").write_text("\n\n".join(lines) + "\n")
     options = ["--encoder", encoder, "--out", tmp_path / "run", "--set", "head_rate=0.03"]
     run("fit", "tag", tmp_path / "ner.txt", *options)
-    assert json.loads(run("evaluate", tmp_path / "run", tmp_path / "ner.txt", "--json").stdout)["span_f1"] > 0.9
+    measured = json.loads(run("evaluate", tmp_path / "run", tmp_path / "ner.txt", "--json").stdout)
+    assert measured["span_f1"] > 0.9
+    assert measured["classes"].keys() == {"PER", "LOC"}
+    assert "all spans" in run("evaluate", tmp_path / "run", tmp_path / "ner.txt").stdout
     lines = run("predict", tmp_path / "run", tmp_path / "ner.txt").stdout.splitlines()
     assert [line.split("\t")[1] for line in lines[:3]] == ["B-PER", "O", "B-LOC"]
     assert lines[6] == ""

@@ -1,9 +1,12 @@
+import random
+
 import numpy as np
 import pytest
 from sklearn import metrics
 
-from polyseme.tasks.report import report
+from polyseme.tasks.report import report, span_report
 from polyseme.tasks.scores import accuracy, macro_f1
+from polyseme.tasks.tags import span_f1, to_iob2
 
 
 def some(n_classes, n=300):
@@ -47,3 +50,25 @@ def test_with_many_classes_the_text_names_what_is_mixed_up_most():
     tail = [line.split() for line in text.split("\n\n")[1].splitlines()]
     assert tail == [["wanted", "given", "times"], ["w", "x", "7"], ["l", "m", "1"]]
     assert max(map(len, text.splitlines())) < 80
+
+
+def test_spans_are_scored_type_by_type_as_seqeval_does():
+    from seqeval.metrics import classification_report
+
+    draw = random.Random(0)
+    tags = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+    wanted, given = ([to_iob2(draw.choices(tags, k=12)) for _ in range(200)] for _ in range(2))
+    given = [
+        [one if draw.random() < 0.7 else other for one, other in zip(*pair, strict=True)]
+        for pair in zip(wanted, given, strict=True)
+    ]
+    found, theirs = span_report(wanted, given), classification_report(wanted, given, output_dict=True)
+    for one in (*found.classes, found.all):
+        name = "micro avg" if one.label == "all spans" else one.label
+        ours = {"precision": one.precision, "recall": one.recall, "f1-score": one.f1, "support": one.support}
+        assert theirs[name] == pytest.approx(ours)
+    assert found.all.f1 == pytest.approx(span_f1(wanted, given))
+
+
+def test_without_a_span_there_is_a_line_of_zeros():
+    assert span_report([["O"]], [["O"]]).all == ("all spans", 0, 0, 0, 0)

@@ -93,6 +93,9 @@ class Answers:
         given = [context[slice(*one.label)] for (_, context), one in zip(data.inputs, said, strict=True)]
         return {"f1": scores.answer_f1(wanted, given), "exact_match": scores.exact_match(wanted, given)}
 
+    def report(self, data: Data, said: list[Prediction]) -> None:
+        """There are no classes."""
+
     def facts(self) -> dict[str, Any]:
         return {"pairs": self.pairs}
 

@@ -20,6 +20,7 @@ from polyseme.heads.classify import Classify
 from polyseme.heads.head import Features, Head
 from polyseme.tasks import scores
 from polyseme.tasks.intervals import Estimate, share
+from polyseme.tasks.report import Report, report
 from polyseme.types import Prediction
 
 _NEARLY_ALL = 0.9
@@ -101,6 +102,9 @@ class Classes:
             "macro_f1": scores.macro_f1(wanted, given),
             "matthews": scores.matthews(wanted, given),
         }
+
+    def report(self, data: Data, said: list[Prediction]) -> Report:
+        return report([str(label) for label in data.labels], [str(one.label) for one in said])
 
     def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
         """Whether one class is said of everything though there are several, and not nearly all are of that one."""

@@ -14,6 +14,7 @@ from polyseme.adapt.settings import Settings
 from polyseme.encoders import Pretrained
 from polyseme.heads.head import Features, Head
 from polyseme.tasks.intervals import Estimate
+from polyseme.tasks.report import Report, SpanReport
 from polyseme.types import Prediction
 
 
@@ -50,6 +51,10 @@ class Kind(Protocol):
     def predictions(self, head: Any, features: Features, inputs: Sequence[Any]) -> list[Prediction]: ...
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]: ...
+
+    def report(self, data: Data, said: list[Prediction]) -> Report | SpanReport | None:
+        """The same class by class, where there are classes."""
+        ...
 
     def interval(self, score: float, data: Data) -> Estimate:
         """Where the first of its scores lies, measured on so much."""

@@ -82,6 +82,9 @@ class Numbers:
         wanted, given = [_number(label) for label in data.labels], [float(one.label) for one in said]
         return {"spearman": scores.spearman(wanted, given), "pearson": scores.pearson(wanted, given)}
 
+    def report(self, data: Data, said: list[Prediction]) -> None:
+        """There are no classes."""
+
     def facts(self) -> dict[str, Any]:
         return {"pairs": self.texts.pairs}
 

@@ -26,7 +26,7 @@ from polyseme.files import clear_leftovers, damage, json_object, locked, sha256,
 from polyseme.formats import load
 from polyseme.tasks.pictures import can_draw, confusion_picture
 from polyseme.tasks.reading import Columns, Read, read, strange
-from polyseme.tasks.report import report
+from polyseme.tasks.report import Report as ClassReport
 from polyseme.text.order import shuffled
 from polyseme.train.claim import claim, refuse_strangers
 from polyseme.train.report import Report
@@ -165,11 +165,11 @@ def _data(found: Read) -> Data:
 
 
 def measure(fitted: Fitted, data: Data, out: Path | None = None) -> dict[str, float]:
-    """The scores; for classes a report class by class, and a picture of the confusions where matplotlib is."""
+    """The scores; of classes and tags a report one by one, and a picture of the confusions where matplotlib is."""
     said = fitted.predict(data.inputs)
-    if out is not None and hasattr(fitted.kind, "names") and fitted.kind.level == "text":
-        found = report([str(label) for label in data.labels], [str(one.label) for one in said])
+    found = fitted.kind.report(data, said) if out is not None else None
+    if out is not None and found is not None:
         write_file(out / _REPORT, found.text() + "\n")
-        if can_draw():
+        if isinstance(found, ClassReport) and can_draw():
             confusion_picture(found, out / "confusion.png")
     return fitted.kind.scores(data, said)

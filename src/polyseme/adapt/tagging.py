@@ -20,6 +20,7 @@ from polyseme.heads.head import Features
 from polyseme.heads.tag import Tag
 from polyseme.tasks import scores
 from polyseme.tasks.intervals import Estimate, share
+from polyseme.tasks.report import Report, SpanReport, report, span_report
 from polyseme.tasks.tags import scheme_of, span_f1, spans, to_iob2
 from polyseme.text.batches import take_rows
 from polyseme.text.words import to_text
@@ -87,11 +88,19 @@ class Tags:
         return share(score * n, n)
 
     def scores(self, data: Data, said: list[Prediction]) -> dict[str, float]:
-        wanted = [list(to_iob2(tags) if self.spans else tags) for tags in data.labels]
-        given = [one.label for one in said]
-        flat = [[tag for tags in all_tags for tag in tags] for all_tags in (wanted, given)]
-        found = {"accuracy": scores.accuracy(*flat)}
+        wanted, given = self._both(data, said)
+        found = {"accuracy": scores.accuracy(_flat(wanted), _flat(given))}
         return {"span_f1": span_f1(wanted, given), **found} if self.spans else found
+
+    def report(self, data: Data, said: list[Prediction]) -> Report | SpanReport:
+        """Type by type where tags mark spans, tag by tag where they do not."""
+        wanted, given = self._both(data, said)
+        return span_report(wanted, given) if self.spans else report(_flat(wanted), _flat(given))
+
+    def _both(self, data: Data, said: list[Prediction]) -> tuple[list[list[str]], list[list[str]]]:
+        """The tags that are wanted and those that are given, as they are learned."""
+        wanted = [list(to_iob2(tags) if self.spans else tags) for tags in data.labels]
+        return wanted, [one.label for one in said]
 
     def collapsed(self, said: list[Prediction], labels: Sequence[Any]) -> bool:
         """Whether one tag is said of every word though there are several."""
@@ -100,3 +109,7 @@ class Tags:
 
     def facts(self) -> dict[str, Any]:
         return {"names": list(self.names), "spans": self.spans}
+
+
+def _flat(sentences: list[list[str]]) -> list[str]:
+    return [tag for tags in sentences for tag in tags]

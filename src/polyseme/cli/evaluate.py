@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -19,7 +20,6 @@ def run(
     from polyseme.adapt.folder import load_fitted
     from polyseme.cli.progress import Stages
     from polyseme.tasks.reading import Columns, read, strange
-    from polyseme.tasks.report import report
 
     fitted, task = load_fitted(model)
     with Stages() as stages:
@@ -35,11 +35,18 @@ def run(
             stages.show("Evaluating", len(said), len(found.inputs))
     from polyseme.adapt.data import Data
 
-    scores = fitted.kind.scores(Data(found.inputs, found.labels), said)
+    measured = Data(found.inputs, found.labels)
+    scores, told = fitted.kind.scores(measured, said), fitted.kind.report(measured, said)
     if as_json:
-        print(json.dumps({**scores, "examples": len(said)}))
+        classes = {"classes": {str(one.label): _facts(one) for one in told.classes}} if told else {}
+        print(json.dumps({**scores, "examples": len(said), **classes}, ensure_ascii=False))
         return
-    if task in ("classify", "pair"):
-        print(report([str(label) for label in found.labels], [str(one.label) for one in said]).text(), end="\n\n")
+    if told:
+        print(told.text(), end="\n\n")
     for name, value in scores.items():
         print(f"{name.replace('_', ' ')}: {value:.4f}")
+
+
+def _facts(one: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = one._asdict()
+    return {name: value for name, value in facts.items() if name != "label"}

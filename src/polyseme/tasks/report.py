@@ -1,7 +1,9 @@
-"""How right a classifier is, class by class: what scores.py says in one number, taken apart."""
+"""How right answers are, class by class: what scores.py says in one number, taken apart."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.tasks.scores import Labels, confusion
+from polyseme.tasks.tags import spans
 
+_HEAD = ["", "precision", "recall", "F1", "support"]
 _MOST_COLUMNS = 10  # of a matrix that a terminal is to show
 _MOST_MIXED_UP = 10
 
@@ -48,12 +52,10 @@ class Report:
 
     def text(self) -> str:
         """For a terminal: a line a class, then the matrix, or the labels most often mixed up where there are many."""
-        rows = [["", "precision", "recall", "F1", "support"]]
-        rows += [[str(label), *(f"{number:.3f}" for number in three), f"{n:,}"] for label, *three, n in self.classes]
-        rows += [["macro F1", "", "", f"{self.macro_f1:.3f}", ""]]
+        rows = [*map(_row, self.classes), ["macro F1", "", "", f"{self.macro_f1:.3f}", ""]]
         rows += [["accuracy", "", "", f"{self.accuracy:.3f}", f"{self.matrix.sum():,}"]]
         tail = self._matrix() if len(self.labels) <= _MOST_COLUMNS else self._mixed_up()
-        return f"{_aligned(rows)}\n\n{tail}"
+        return f"{_aligned([_HEAD, *rows])}\n\n{tail}"
 
     def _matrix(self) -> str:
         rows = [["wanted \\ given", *map(str, self.labels)]]
@@ -71,6 +73,18 @@ class Report:
         return _aligned(rows)
 
 
+@dataclass(frozen=True)
+class SpanReport:
+    """How right spans are, type by type, and all together."""
+
+    classes: tuple[ClassScore, ...]
+    all: ClassScore
+
+    def text(self) -> str:
+        """For a terminal: a line a type."""
+        return _aligned([_HEAD, *map(_row, (*self.classes, self.all))])
+
+
 def report(wanted: Labels, given: Labels) -> Report:
     """
     >>> print(report(["cat", "cat", "dog"], ["cat", "dog", "dog"]).text())
@@ -86,6 +100,34 @@ def report(wanted: Labels, given: Labels) -> Report:
     """
     labels, matrix = confusion(wanted, given)
     return Report(tuple(labels), matrix)
+
+
+def span_report(wanted: Iterable[Sequence[str]], given: Iterable[Sequence[str]]) -> SpanReport:
+    """
+    >>> print(span_report([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]]).text())
+               precision  recall     F1  support
+    LOC            0.000   0.000  0.000        1
+    PER            0.500   1.000  0.667        1
+    all spans      0.500   0.500  0.500        2
+    """
+    n_wanted, n_given, n_right = Counter[str](), Counter[str](), Counter[str]()
+    for one, other in zip(wanted, given, strict=True):
+        wanted_spans, given_spans = set(spans(one)), set(spans(other))
+        for counts, some in ((n_wanted, wanted_spans), (n_given, given_spans), (n_right, wanted_spans & given_spans)):
+            counts.update(span.type for span in some)
+    types = sorted(n_wanted | n_given)
+    each = tuple(_score(kind, n_wanted[kind], n_given[kind], n_right[kind]) for kind in types)
+    return SpanReport(each, _score("all spans", n_wanted.total(), n_given.total(), n_right.total()))
+
+
+def _score(label: str, n_wanted: int, n_given: int, n_right: int) -> ClassScore:
+    f1 = 2 * n_right / max(1, n_wanted + n_given)
+    return ClassScore(label, n_right / max(1, n_given), n_right / max(1, n_wanted), f1, n_wanted)
+
+
+def _row(score: ClassScore) -> list[str]:
+    label, *three, n = score
+    return [str(label), *(f"{number:.3f}" for number in three), f"{n:,}"]
 
 
 def _aligned(rows: list[list[str]]) -> str:
