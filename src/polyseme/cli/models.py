@@ -23,7 +23,8 @@ def run(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> No
         print(json.dumps(found, ensure_ascii=False))
         return
     _show(found)
-    print(f"\nAny other of the Hugging Face hub: {PREFIX}google-bert/bert-base-uncased. Your own: a file, or a folder.")
+    print("\nThose in the box have read English alone.")
+    print(f"Any other of the Hugging Face hub: {PREFIX}google-bert/bert-base-uncased. Your own: a file, or a folder.")
 
 
 def _facts(name: str, path: Path, where: str) -> dict[str, Any]:
